@@ -1,5 +1,6 @@
 # What a Python wheel holds beside python/hgemm_tune: the program, of the shipped files those that it
-# opens itself, and the libraries of bundles and of torch's operators. (All recorded results are
+# opens itself, the libraries of bundles and of torch's operators, and the bundle of each GPU that
+# scripts/record_tokens.sh has recorded. (All recorded results are
 # several times as large as an index takes.)
 #
 # The program once more, since a run path is of the link: the wheels of NVIDIA lie beside
@@ -18,3 +19,9 @@ install(DIRECTORY configs DESTINATION ${wheel_share} COMPONENT wheel EXCLUDE_FRO
 install(DIRECTORY results DESTINATION ${wheel_share} COMPONENT wheel EXCLUDE_FROM_ALL
         FILES_MATCHING REGEX "/results/[^/]+/(tune|truth|study)\\.db$")
 install(FILES ${drawing} DESTINATION ${wheel_share}/analysis COMPONENT wheel EXCLUDE_FROM_ALL)
+file(GLOB recorded_bundles CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/results/*/tokens.hgb)
+foreach(bundle ${recorded_bundles})
+  cmake_path(GET bundle PARENT_PATH folder)
+  cmake_path(GET folder FILENAME gpu)
+  install(FILES ${bundle} DESTINATION shipped RENAME ${gpu}.hgb COMPONENT wheel EXCLUDE_FROM_ALL)
+endforeach()

@@ -2,8 +2,9 @@
 # Records results/<GPU>/tokens.json and tokens.md ($1: another folder) on a machine with a Hopper
 # GPU, from a finished build folder: tokens per second of three models in Transformers, plain, by
 # torch.compile and patched. Their layers (configs/shapes/tokens.yaml) are tuned first within $2
-# (300s), on all GPUs, into tokens.db there. Runs in the python3, or in the Python that HGEMM_TORCH_PYTHON names,
-# that has torch and Transformers; nothing is downloaded.
+# (300s), on all GPUs, into tokens.db there. The kernels are tokens.hgb, which wheels of this source
+# hold (hgemm_tune.shipped). Runs in the python3, or in the Python that HGEMM_TORCH_PYTHON names, that
+# has torch and Transformers; nothing is downloaded.
 # Further arguments are given to examples/pytorch/tokens.py, so that a part is measured alone, since
 # torch.compile alone takes minutes for each model and batch:
 #   scripts/record_tokens.sh results/h200 300s --models Mistral-7B --batches 1,8 --prefill 0
@@ -48,3 +49,4 @@ fi
 "$python" "$root/examples/pytorch/tokens.py" --bundle recording-tokens.hgb --json tokens.json "${@:3}"
 "$python" "$root/examples/pytorch/tokens.py" --table tokens.json >recording-tokens.md
 mv recording-tokens.md tokens.md
+cp recording-tokens.hgb tokens.hgb

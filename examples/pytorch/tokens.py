@@ -20,10 +20,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -81,7 +78,8 @@ def parsed(words: list[str]) -> argparse.Namespace:
     add("--steps", type=number(0), default=32,
         help="greedy steps, or prompts of a prefill, whose logits are compared (32)")
     add("--starts", type=number(0), default=2, help="cold starts of each way (2)")
-    add("--bundle", type=Path, help="the kernels (default: what the program has recorded of them)")
+    add("--bundle", type=Path,
+        help="the kernels (default: those that came with hgemm_tune for this GPU)")
     add("--any-machine", action="store_true",
         help="take a bundle that was measured with another GPU or driver")
     add("--json", type=Path, help="the file that results are added to")
@@ -120,25 +118,6 @@ def require(options: argparse.Namespace) -> None:
         raise Failed("torch finds no Hopper GPU: run this on a Hopper GPU")
 
 
-def export(folder: Path, models: dict[str, shapes.Sizes], options: argparse.Namespace) -> Path:
-    """A bundle of the kernels that are recorded for the models' shapes."""
-    from hgemm_tune.command import PROGRAM
-
-    program = PROGRAM if PROGRAM.exists() else shutil.which("hgemm-tune")
-    if program is None:
-        raise Failed("no hgemm-tune is installed to export a bundle: name one by --bundle")
-    listed, path = folder / "tokens.yaml", folder / "recorded.hgb"
-    listed.write_text(shapes.shape_list(models, options.batches, options.prefill,
-                                        options.unfused))
-    done = subprocess.run([program, "export", "--format", "bundle", "-o", path, "--recorded",
-                           "--shapes", listed], capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL, check=False)
-    if done.returncode != 0:
-        raise Failed(f"{done.stderr.strip()}\nNo kernels are recorded for these shapes: "
-                     f"{recipe(options)}")
-    return path
-
-
 def prepare(bundle, device: int, options: argparse.Namespace) -> None:
     """Loads the kernels, if they were measured on such a machine or any will do."""
     from hgemm_tune import HgemmTuneError
@@ -172,22 +151,25 @@ def measure(options: argparse.Namespace, models: dict[str, shapes.Sizes]) -> Non
 
     from decoder import run
 
-    with tempfile.TemporaryDirectory(prefix="tokens.") as folder:
-        try:
-            bundle = hgemm_tune.load(options.bundle or export(Path(folder), models, options))
-            check(bundle, models, options)
-            if options.device == "cpu":
-                run.measure_all(models, options, bundle, options.json)
-                return
-            prepare(bundle, torch.cuda.current_device(), options)
-            # One stream, for the reason that linear.py gives.
-            with torch.cuda.stream(torch.cuda.Stream()):
-                run.measure_all(models, options, bundle, options.json)
-        except hgemm_tune.HgemmTuneError as error:
-            raise Failed(str(error)) from error
-        except torch.OutOfMemoryError as error:
-            raise Failed(f"{error}\nName smaller --batches, or a shorter --context or --prefill") \
-                from error
+    try:
+        if options.bundle is not None:
+            bundle = hgemm_tune.load(options.bundle)
+        else:
+            gpu = torch.cuda.get_device_name() if options.device == "cuda" else "this CPU"
+            bundle = hgemm_tune.shipped(gpu)
+        check(bundle, models, options)
+        if options.device == "cpu":
+            run.measure_all(models, options, bundle, options.json)
+            return
+        prepare(bundle, torch.cuda.current_device(), options)
+        # One stream, for the reason that linear.py gives.
+        with torch.cuda.stream(torch.cuda.Stream()):
+            run.measure_all(models, options, bundle, options.json)
+    except hgemm_tune.HgemmTuneError as error:
+        raise Failed(str(error)) from error
+    except torch.OutOfMemoryError as error:
+        raise Failed(f"{error}\nName smaller --batches, or a shorter --context or --prefill") \
+            from error
 
 
 def main(words: list[str]) -> int:

@@ -6,22 +6,24 @@
         print(row.problem, row.regime, row.label, row.ratio_cublas)
 
 `tune` measures on a GPU, `best` looks up what was measured. Both run the program of this package,
-which is the command `hgemm-tune`, too. `load` opens a bundle of compiled kernels; `use` makes
-torch.ops.hgemm_tune.linear take kernels from it, and `patch` the linear layers of a model.
+which is the command `hgemm-tune`, too. `load` opens a bundle of compiled kernels, and `shipped`
+that which came with the package; `use` makes torch.ops.hgemm_tune.linear take kernels from it, and
+`patch` the linear layers of a model.
 """
 
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from .best_fields import Best
-from .bundles import Bundle, load
+from .bundles import Bundle, load, shipped
 from .command import HgemmTuneError
 from .tuning import Results, Shapes, best, tune
 
 if TYPE_CHECKING:
     from .pytorch import calls, patch, unpatch, use
 
-__all__ = ["Best", "Bundle", "HgemmTuneError", "Results", "Shapes", "best", "load", "tune"]
+__all__ = ["Best", "Bundle", "HgemmTuneError", "Results", "Shapes", "best", "load", "shipped",
+           "tune"]
 __version__ = version("hgemm-tune")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from .command import HgemmTuneError
 
 LIBRARIES = Path(__file__).resolve().parent / "lib"
+SHIPPED = Path(__file__).resolve().parent / "shipped"
 
 _ABI = 1  # HGEMM_BUNDLE_ABI of hgemm_bundle.h, and below its flags and a status
 _ANY_GPU, _ANY_DRIVER = 1, 2
@@ -165,3 +166,20 @@ class Bundle:
 def load(path: str | os.PathLike[str]) -> Bundle:
     """Opens a bundle and checks every byte of it. Needs neither a GPU nor torch."""
     return Bundle(path)
+
+
+def shipped(gpu: str) -> Bundle:
+    """Opens the bundle that came with this package for GPUs of this name, such as "NVIDIA H200".
+
+    It has the linear layers of Llama-3-8B, Qwen2.5-7B and Mistral-7B (configs/shapes/tokens.yaml).
+    Raises HgemmTuneError if there is none.
+    """
+    names = []
+    for path in sorted(SHIPPED.glob("*.hgb")):
+        bundle = Bundle(path)
+        if bundle.valid_for["gpu"] == gpu:
+            return bundle
+        names.append(bundle.valid_for["gpu"])
+        bundle.close()
+    raise HgemmTuneError(f"no bundle for {gpu} came with this package, only for "
+                         f"{', '.join(names) or 'no GPU'}: tune and export one, and load() it")

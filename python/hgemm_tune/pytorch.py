@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn import functional as F
 
-from .bundles import Bundle, library_beside_runtime
+from .bundles import Bundle, library_beside_runtime, shipped
 from .command import HgemmTuneError
 from .layers import ACTIVATIONS, Group, TunedLinear, groups, separate
 
@@ -308,12 +308,24 @@ def _why_not(layer: torch.nn.Linear, gains: tuple[Gain, ...], only_gains: bool) 
     return ""
 
 
+def _shipped() -> Bundle:
+    """That for the current CUDA device, opened once."""
+    if not torch.cuda.is_available():
+        raise HgemmTuneError("no bundle is in use, and there is no GPU here to take the shipped one "
+                             "for: name one, as hgemm_tune.load(path) opens it")
+    name = torch.cuda.get_device_name()
+    if name not in _opened:
+        _opened[name] = shipped(name)
+    return _opened[name]
+
+
+_opened: dict[str, Bundle] = {}
+
+
 def _to_use(bundle: Bundle | None, only_gains: bool | None) -> tuple[Bundle, bool]:
     """The bundle that patch() takes, which is in use then, and its `only_gains`."""
     if bundle is None:
-        if _in_use is None:
-            raise HgemmTuneError("no bundle is in use: name one, as hgemm_tune.load(path) opens it")
-        bundle = _in_use[0]
+        bundle = _in_use[0] if _in_use is not None else _shipped()
     if _in_use is not None and _in_use[0] is not bundle:
         raise HgemmTuneError(f"{_in_use[0].path} is in use already: export one bundle for all "
                              "models, or call hgemm_tune.use(None) first")
@@ -376,8 +388,8 @@ def patch(model: torch.nn.Module, bundle: Bundle | None = None, *,
     `fuse` the projections of queries, keys and values are computed as one product, and so are gate
     and up with what is between them, if the bundle has that product (layers.py). With
     `count_misses` layers for which nothing was tuned call the operator, too: torch computes them,
-    and `bundle.misses()` lists what they were asked for. Without `bundle` the one in use is taken.
-    `unpatch` undoes it.
+    and `bundle.misses()` lists what they were asked for. Without `bundle` the one in use is taken, or
+    else the one that came with the package for this GPU. `unpatch` undoes it.
     """
     bundle, only_gains = _to_use(bundle, only_gains)
     separate(model)

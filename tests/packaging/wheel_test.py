@@ -139,6 +139,19 @@ class Wheel(unittest.TestCase):
         shipped = {str(path.relative_to(share)) for path in share.glob("results/*/*")}
         self.assertEqual(shipped, there)
 
+    def test_recorded_bundles_are_in_it(self):
+        recorded = {f"{path.parent.name}.hgb" for path in SOURCE.glob("results/*/tokens.hgb")}
+        self.assertIn("h200.hgb", recorded)
+        shipped = self.installed(self.venv) / "shipped"
+        self.assertEqual({path.name for path in shipped.iterdir()}, recorded)
+        rows, refused = self.values(
+            "print(json.dumps([len(hgemm_tune.shipped('NVIDIA H200').rows),"
+            " failure(lambda: hgemm_tune.shipped('NVIDIA H20'))]))")
+        self.assertGreater(rows, 0)
+        self.assertEqual(refused[0], "HgemmTuneError")
+        self.assertIn("no bundle for NVIDIA H20 came with this package, only for NVIDIA H200",
+                      refused[1])
+
     def test_a_folder_that_is_no_build_folder_is_refused(self):
         refused = run(CMAKE, "-S", SOURCE, "-B", self.folder / "refused",
                       f"-DHGEMM_FINISHED_BUILD={self.folder / 'nothing'}")

@@ -700,7 +700,8 @@ class Libraries(unittest.TestCase):
 
 class Manual(unittest.TestCase):
     def test_examples_run(self):
-        blocks = [block for path in (support.SOURCE / "docs").glob("*.md")
+        pages = [support.SOURCE / "README.md", *(support.SOURCE / "docs").glob("*.md")]
+        blocks = [block for path in pages
                   for block in markdown.Page(path.read_text()).blocks
                   if (block.language, block.words) == ("python", ["torch"])]
         self.assertTrue(blocks)

@@ -45,6 +45,9 @@ def make_package(folder, build):
     (package / "lib").mkdir()
     for name in ("libhgemm_tune.so", "libhgemm_tune_torch.so"):
         shutil.copy(build / "runtime" / name, package / "lib")
+    (package / "shipped").mkdir()
+    for path in SOURCE.glob("results/*/tokens.hgb"):
+        shutil.copy(path, package / "shipped" / f"{path.parent.name}.hgb")
     about = folder / "hgemm_tune-0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: hgemm-tune\nVersion: 0\n")

@@ -358,15 +358,15 @@ class Errors(unittest.TestCase):
                       "tokens.yaml\n  hgemm-tune tune --shapes tokens.yaml --regime sustained\n",
                       err)
 
-    def test_without_a_bundle_the_recorded_results_are_asked(self):
+    def test_without_a_bundle_the_one_of_the_package_is_asked_for(self):
         at = OPTIONS.index("--bundle")
-        words = [*OPTIONS[:at], *OPTIONS[at + 2:], "--models", "Llama-3-8B", "--prefill", "0"]
-        with mock.patch.dict(os.environ, PATH=f"{PROGRAM.parent}:{os.environ['PATH']}"):
-            err = self.fails(*words)
-        self.assertIn("never recorded", err)
-        self.assertIn("No kernels are recorded for these shapes: tune them on this GPU", err)
-        with mock.patch.dict(os.environ, PATH=""):
-            self.assertIn("name one by --bundle", self.fails(*words))
+        err = self.fails(*OPTIONS[:at], *OPTIONS[at + 2:], "--models", "Llama-3-8B")
+        self.assertIn("no bundle for this CPU came with this package, only for NVIDIA H200", err)
+
+    def test_the_packages_bundle_has_all_their_shapes(self):
+        with hgemm_tune.shipped("NVIDIA H200") as bundle:
+            for name, sizes in shapes.MODELS.items():
+                self.assertEqual(shapes.untuned(sizes, [1, 8, 32, 128], 2048, bundle.rows), [], name)
 
     def test_shapes_that_were_not_tuned_are_listed(self):
         bundle = as_if_tuned(FOLDER / "tuned.hgb", ["Llama-3-8B"])
