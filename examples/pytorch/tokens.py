@@ -71,7 +71,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
              "kernels (masked)")
     add("--unfused", action="store_true",
         help="patch each layer for itself: neither queries, keys and values in one product, nor "
-             "gate and up (what torch.compile sees of a patched model anyway)")
+             "gate and up")
     add("--layers", type=number(1), help="so many layers instead of the model's, for a quick look")
     add("--scale", type=number(1), default=1, help="divide all sizes, to try this script (1)")
     add("--rounds", type=number(2), default=40, help="times of each way in decode (40)")

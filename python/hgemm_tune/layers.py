@@ -5,7 +5,7 @@ A model runs many of its layers on one input: the projections of queries, keys a
 and up of a feed-forward block. As one product these read x once, and there is one launch. So their
 weights are put one after another in memory, where each layer's weight is a part of the whole. The
 parameters stay what they are. If they are moved (`to`, `deepcopy`, `load_state_dict` with
-`assign=True`), the weights no longer lie so, and each layer is computed for itself.
+`assign=True`), the weights no longer lie so, which the operator finds, and computes each layer.
 """
 
 from __future__ import annotations
@@ -48,49 +48,35 @@ class TunedLinear(torch.nn.Linear):
 
 
 def _runs_in_one_product() -> bool:
-    """Gradients and torch.compile see the layers as they are: a compiler cannot look at addresses,
-    and gradients belong to each weight."""
-    return not (torch.compiler.is_compiling() or torch.is_grad_enabled() or _is_transformed())
+    """Gradients belong to each weight, so where they are recorded each layer is computed."""
+    return not (torch.is_grad_enabled()
+                or (not torch.compiler.is_compiling() and _is_transformed()))
 
 
 @torch.no_grad()
 def _put_together(parts: list[torch.nn.Parameter]) -> None:
-    """One after another in new memory, of which each parameter is a part from now on."""
-    if _together(parts) is not None:
+    """One after another in memory, of which each parameter is a part from now on."""
+    end = parts[0].data_ptr()
+    if all(part.data_ptr() == (end := end + before.numel() * before.element_size())
+           for before, part in zip(parts, parts[1:])):
         return
     whole = torch.cat([part.detach() for part in parts])
     for part, piece in zip(parts, whole.split([len(part) for part in parts])):
         part.data = piece
 
 
-def _together(parts: list[torch.nn.Parameter]) -> torch.Tensor | None:
-    """All of them as one tensor, if they lie one after another in one piece of memory."""
-    first = parts[0]
-    step = first.element_size()
-    end = begin = first.data_ptr()
-    for part in parts:
-        if part.data_ptr() != end or part.dtype != first.dtype or not part.is_contiguous():
-            return None
-        end += part.numel() * step
-    storage = first.untyped_storage()  # another one may begin where this one ends
-    if storage.data_ptr() + storage.nbytes() < end:
-        return None
-    row = first.shape[1:]
-    rows = (end - begin) // step // row.numel()
-    return first.as_strided((rows, *row), first.stride())
-
-
 class _Kept(NamedTuple):
     """Results that wait for the calls of their layers."""
 
     input: torch.Tensor
-    #: how often the input had been written to
+    #: how often the input had been written to; a compiler sees that for itself
     version: int | None
-    results: dict[torch.nn.Module, torch.Tensor]
+    #: of the layers after the first one; none of those that were called
+    results: list[torch.Tensor | None]
 
 
 def _version(tensor: torch.Tensor) -> int | None:
-    return None if tensor.is_inference() else tensor._version
+    return None if torch.compiler.is_compiling() or tensor.is_inference() else tensor._version
 
 
 class _Siblings:
@@ -101,20 +87,16 @@ class _Siblings:
         self._kept: _Kept | None = None
         self._are_apart = False
 
-    def put_together(self) -> None:
-        _put_together([layer.weight for layer in self.layers])
-        if self.layers[0].bias is not None:
-            _put_together([layer.bias for layer in self.layers])
-
-    def result(self, layer: torch.nn.Linear, input: torch.Tensor) -> torch.Tensor | None:
-        """The layer's result, if it is computed with the others'."""
-        if layer is self.layers[0]:
+    def result(self, place: int, input: torch.Tensor) -> torch.Tensor | None:
+        """That of the layer in this place, if it is computed with the others."""
+        if place == 0:
             return self._first(input)
         kept = self._kept
         if kept is None or kept.input is not input or kept.version != _version(input):
             return None
-        result = kept.results.pop(layer, None)
-        if not kept.results:
+        result = kept.results[place - 1]
+        kept.results[place - 1] = None
+        if all(left is None for left in kept.results):
             self._kept = None
         return result
 
@@ -124,26 +106,23 @@ class _Siblings:
             self._kept = None
         if self._are_apart:
             return None
-        weight, bias = _together([layer.weight for layer in self.layers]), None
-        if self.layers[0].bias is not None:
-            bias = _together([layer.bias for layer in self.layers])
-            if bias is None:
-                return None
-        if weight is None:
-            return None
-        y = _ops._linear.default(input, weight, bias)
-        own, *others = y.split([layer.out_features for layer in self.layers], -1)
-        self._kept = _Kept(input, _version(input), dict(zip(self.layers[1:], others)))
-        return own
+        first, second, *third = self.layers
+        weight, bias = (third[0].weight, third[0].bias) if third else (None, None)
+        y = _ops._siblings.default(input, first.weight, second.weight, weight, first.bias,
+                                   second.bias, bias)
+        parts = y.split([layer.out_features for layer in self.layers], -1)
+        self._kept = _Kept(input, _version(input), list(parts[1:]))
+        return parts[0]
 
 
 class SiblingLinear(TunedLinear):
     """A layer that is computed with others of the same input."""
 
     _siblings: _Siblings
+    _place: int
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        result = self._siblings.result(self, input) if _runs_in_one_product() else None
+        result = self._siblings.result(self._place, input) if _runs_in_one_product() else None
         return super().forward(input) if result is None else result
 
 
@@ -156,12 +135,10 @@ def _has_hooks(layer: torch.nn.Module) -> bool:
 
 def _gated_forward(self, x: torch.Tensor) -> torch.Tensor:
     gate, up = self.gate_proj, self.up_proj
-    weight = None
-    if _runs_in_one_product() and not _has_hooks(gate) and not _has_hooks(up):
-        weight = _together([gate.weight, up.weight])
-    if weight is None:
+    if not _runs_in_one_product() or _has_hooks(gate) or _has_hooks(up):
         return type(self)._hgemm_base.forward(self, x)
-    return self.down_proj(_ops._gated_linear.default(x, weight, self._hgemm_activation))
+    return self.down_proj(_ops._gated_siblings.default(x, gate.weight, up.weight,
+                                                       self._hgemm_activation))
 
 
 @functools.cache
@@ -235,11 +212,13 @@ class Group:
             for layer in layers:
                 layer.__class__ = TunedLinear
             return
+        _put_together([layer.weight for layer in layers])
+        if layers[0].bias is not None:
+            _put_together([layer.bias for layer in layers])
         siblings = _Siblings(layers)
-        siblings.put_together()
-        for layer in layers:
+        for place, layer in enumerate(layers):
             layer.__class__ = SiblingLinear
-            layer._siblings = siblings
+            layer._siblings, layer._place = siblings, place
 
 
 def _can_be_one(layers: list[Any]) -> bool:
@@ -292,7 +271,7 @@ def separate(model: torch.nn.Module) -> list[torch.nn.Linear]:
             del module._hgemm_activation
         if isinstance(module, TunedLinear):
             if type(module) is SiblingLinear:
-                del module._siblings
+                del module._siblings, module._place
             module.__class__ = torch.nn.Linear
             layers.append(module)
     return layers

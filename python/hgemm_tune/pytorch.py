@@ -52,6 +52,17 @@ def _gated_by_torch(x: torch.Tensor, weight: torch.Tensor,
     return ACTIVATIONS[activation](gates) * ups
 
 
+def _siblings_by_torch(x: torch.Tensor, *operands: torch.Tensor | None) -> torch.Tensor:
+    weights, biases = operands[:3], operands[3:]
+    return torch.cat([F.linear(x, weight, bias) for weight, bias in zip(weights, biases)
+                      if weight is not None], -1)
+
+
+def _gated_siblings_by_torch(x: torch.Tensor, gate: torch.Tensor, up: torch.Tensor,
+                             activation: str | None = None) -> torch.Tensor:
+    return ACTIVATIONS[activation](F.linear(x, gate)) * F.linear(x, up)
+
+
 def _keep_torchs_errors(operator, by_torch) -> None:
     """Makes an operator of torch.ops raise what torch raises.
 
@@ -77,7 +88,8 @@ def _keep_torchs_errors(operator, by_torch) -> None:
 
 for _name, _function in (("linear", _by_torch), ("_linear", _by_torch),
                          ("_linear_with_grad", _by_torch), ("gated_linear", _gated_by_torch),
-                         ("_gated_linear", _gated_by_torch)):
+                         ("_gated_linear", _gated_by_torch), ("_siblings", _siblings_by_torch),
+                         ("_gated_siblings", _gated_siblings_by_torch)):
     _keep_torchs_errors(getattr(_ops, _name), _function)
     _keep_torchs_errors(getattr(_ops, _name).default, _function)
 _library = torch.library.Library("hgemm_tune", "FRAGMENT")  # what is registered lives as long as it
@@ -96,6 +108,16 @@ def _gated_result_of(x: torch.Tensor, weight: torch.Tensor,
     torch._check(weight.dim() == 2 and x.shape[-1] == weight.shape[1],
                  lambda: "hgemm_tune.gated_linear: x must have as many columns as the weight")
     return x.new_empty((*x.shape[:-1], weight.shape[0] // 2))
+
+
+def _siblings_result_of(x: torch.Tensor, *operands: torch.Tensor | None) -> torch.Tensor:
+    outputs = sum(weight.shape[0] for weight in operands[:3] if weight is not None)
+    return x.new_empty((*x.shape[:-1], outputs))
+
+
+def _gated_siblings_result_of(x: torch.Tensor, gate: torch.Tensor, up: torch.Tensor,
+                              activation: str | None = None) -> torch.Tensor:
+    return x.new_empty((*x.shape[:-1], gate.shape[0]))
 
 
 def _save(ctx, inputs, output) -> None:
@@ -132,7 +154,9 @@ def _in_autocast(operator, device_type: str):
 
 
 for _name, _function in (("_linear", _result_of), ("_linear_with_grad", _result_of),
-                         ("_gated_linear", _gated_result_of)):
+                         ("_gated_linear", _gated_result_of),
+                         ("_siblings", _siblings_result_of),
+                         ("_gated_siblings", _gated_siblings_result_of)):
     torch.library.register_fake(f"hgemm_tune::{_name}", _function, lib=_library)
     for _type in ("cpu", "cuda"):
         _library.impl(_name, _in_autocast(getattr(_ops, _name).default, _type),

@@ -5,8 +5,12 @@
 // see: by the mode of gradients each becomes others that do the same. _linear and _gated_linear
 // have no formula of gradients, whose lookup would cost more than the launch; _linear_with_grad has
 // one, in Python, and with gradients the gate is torch's.
+//
+// _siblings and _gated_siblings are what patched models call: layers of one input, whose weights
+// are one matrix if they lie one after another. They look at addresses, which compiled code cannot.
 #include "operators.h"
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -14,6 +18,8 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "serving.h"
 
@@ -230,6 +236,125 @@ void compute(Arguments arguments, StableValue* stack) {
   }
 }
 
+/// Matrices or vectors of 16-bit elements that lie one after another, as one tensor of all their
+/// rows, which does not own its memory. None if they do not lie so.
+std::optional<Tensor> as_one(const std::vector<Tensor>& parts) {
+  constexpr std::int64_t kElementBytes = 2;
+  const Description first = describe(parts.front());
+  if ((first.dtype != torch().dtype_bfloat16() && first.dtype != torch().dtype_float16()) ||
+      first.dim < 1 || first.dim > 2) {
+    return std::nullopt;
+  }
+  const std::int64_t columns = first.dim == 2 ? first.sizes[1] : 1;
+  const auto begin = reinterpret_cast<std::uintptr_t>(first.data);
+  std::int64_t rows = 0;
+  for (const Tensor& part : parts) {
+    const Description d = describe(part);
+    bool is_contiguous = false;
+    require(torch().is_contiguous(part.get(), &is_contiguous), "reading a tensor's strides");
+    if (!is_contiguous || d.dim != first.dim || !d.is_alike(first) ||
+        (d.dim == 2 && d.sizes[1] != columns) ||
+        reinterpret_cast<std::uintptr_t>(d.data) !=
+            begin + static_cast<std::uintptr_t>(rows * columns * kElementBytes)) {
+      return std::nullopt;
+    }
+    rows += d.sizes[0];
+  }
+  const std::array<std::int64_t, 2> sizes{rows, columns}, strides{columns, 1};
+  TensorHandle made = nullptr;
+  require(torch().from_blob(first.data, first.dim, sizes.data(), strides.data(), 0, first.dtype,
+                            first.device_type, first.device_index, &made),
+          "making a tensor");
+  return Tensor(made);
+}
+
+/// Layers of one input.
+struct Siblings {
+  Tensor x;
+  std::vector<Tensor> weights, biases;  ///< a bias for each, or none
+};
+
+Siblings take_siblings(StableValue* stack) {
+  Siblings taken{Tensor(stack[0]), {}, {}};
+  taken.weights.emplace_back(stack[1]);
+  taken.weights.emplace_back(stack[2]);
+  if (const auto third = take_optional(stack[3])) taken.weights.emplace_back(*third);
+  for (int i = 4; i < 7; ++i) {
+    if (const auto bias = take_optional(stack[i])) taken.biases.emplace_back(*bias);
+  }
+  return taken;
+}
+
+/// Each computed for itself; the results are the columns of one tensor, in turn.
+Tensor apart(Siblings siblings) {
+  const Description x = describe(siblings.x);
+  if (x.dim < 1 || x.dim >= kMostDims) refuse("x has no dimension, or too many");
+  std::int64_t n = 0;
+  for (const Tensor& weight : siblings.weights) {
+    const Description d = describe(weight);
+    if (d.dim != 2) refuse("each weight must be a matrix of outputs x inputs");
+    n += d.sizes[0];
+  }
+  std::optional<Tensor> all = empty_with_last_size(x, n);
+  if (!all) torch_failed("making a tensor");
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < siblings.weights.size(); ++i) {
+    const std::int64_t count = describe(siblings.weights[i]).sizes[0];
+    std::optional<Tensor> bias;
+    if (!siblings.biases.empty()) bias.emplace(std::move(siblings.biases[i]));
+    StableValue stack[4] = {siblings.x.shared(), siblings.weights[i].release(),
+                            optional_argument(std::move(bias)), 0};
+    call("hgemm_tune::_linear", stack);
+    Tensor y(stack[0]);
+    StableValue copied[3] = {half(*all, first, count).release(), y.release(), 0};
+    call("aten::copy_", copied);
+    const Tensor written(copied[0]);
+    first += count;
+  }
+  return std::move(*all);
+}
+
+/// _siblings
+void compute_siblings(StableValue* stack, std::uint64_t, std::uint64_t) {
+  Siblings siblings = take_siblings(stack);
+  try {
+    if (!siblings.biases.empty() && siblings.biases.size() != siblings.weights.size()) {
+      refuse("either each layer has a bias, or none");
+    }
+    std::optional<Tensor> weight = as_one(siblings.weights), bias;
+    if (!siblings.biases.empty()) bias = as_one(siblings.biases);
+    if (weight && bias.has_value() != siblings.biases.empty()) {
+      // The parts stay alive until the product of the whole is enqueued.
+      return compute({Tensor(siblings.x.shared()), std::move(*weight), std::move(bias)}, stack);
+    }
+    stack[0] = apart(std::move(siblings)).release();
+  } catch (const std::exception& error) {
+    last_error = error.what();
+    throw;
+  }
+}
+
+/// _gated_siblings
+void compute_gated_siblings(StableValue* stack, std::uint64_t, std::uint64_t) {
+  Siblings siblings{Tensor(stack[0]), {}, {}};
+  siblings.weights.emplace_back(stack[1]);
+  siblings.weights.emplace_back(stack[2]);
+  try {
+    const std::int32_t activation = take_activation(stack[3]);
+    if (std::optional<Tensor> weight = as_one(siblings.weights)) {
+      return compute({Tensor(siblings.x.shared()), std::move(*weight), std::nullopt, activation,
+                      HGEMM_TUNED_GATE_HALVES},
+                     stack);
+    }
+    const Tensor y = apart(std::move(siblings));
+    const Description d = describe(y);
+    stack[0] = gated(y, d.last_size(), activation).release();
+  } catch (const std::exception& error) {
+    last_error = error.what();
+    throw;
+  }
+}
+
 /// _linear and _linear_with_grad, which has no activation.
 void compute_linear(StableValue* stack, std::uint64_t inputs, std::uint64_t) {
   compute(take(stack, inputs), stack);
@@ -271,7 +396,10 @@ void define_operators() {
         "_linear(Tensor x, Tensor weight, Tensor? bias=None, str? activation=None) -> Tensor",
         "_linear_with_grad(Tensor x, Tensor weight, Tensor? bias) -> Tensor",
         "gated_linear(Tensor x, Tensor weight, str? activation=None) -> Tensor",
-        "_gated_linear(Tensor x, Tensor weight, str? activation=None) -> Tensor"}) {
+        "_gated_linear(Tensor x, Tensor weight, str? activation=None) -> Tensor",
+        "_siblings(Tensor x, Tensor first, Tensor second, Tensor? third, Tensor? first_bias, "
+        "Tensor? second_bias, Tensor? third_bias) -> Tensor",
+        "_gated_siblings(Tensor x, Tensor gate, Tensor up, str? activation=None) -> Tensor"}) {
     require(t.define(library, schema), "defining an operator");
   }
   const auto implement = [&](const char* key, const char* name, BoxedKernel kernel) {
@@ -286,6 +414,8 @@ void define_operators() {
     implement(key, "_linear", compute_linear);
     implement(key, "_linear_with_grad", compute_linear);
     implement(key, "_gated_linear", compute_gated);
+    implement(key, "_siblings", compute_siblings);
+    implement(key, "_gated_siblings", compute_gated_siblings);
   }
 }
 

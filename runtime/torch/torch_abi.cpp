@@ -38,6 +38,7 @@ std::string find_torch() {
   library.find("aoti_torch_get_device_index", t.get_device_index);
   library.find("aoti_torch_is_contiguous", t.is_contiguous);
   library.find("aoti_torch_empty_strided", t.empty_strided);
+  library.find("aoti_torch_create_tensor_from_blob", t.from_blob);
   library.find("aoti_torch_new_tensor_handle", t.new_handle);
   library.find("aoti_torch_delete_tensor_object", t.delete_tensor);
   library.find("aoti_torch_library_init_fragment", t.library_fragment);

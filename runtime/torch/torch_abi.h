@@ -42,6 +42,10 @@ struct TorchAbi {
                              const std::int64_t* strides, std::int32_t dtype,
                              std::int32_t device_type, std::int32_t device_index,
                              TensorHandle*) = nullptr;
+  ErrorCode (*from_blob)(void* data, std::int64_t dim, const std::int64_t* sizes,
+                         const std::int64_t* strides, std::int64_t storage_offset,
+                         std::int32_t dtype, std::int32_t device_type, std::int32_t device_index,
+                         TensorHandle*) = nullptr;
   ErrorCode (*new_handle)(TensorHandle, TensorHandle*) = nullptr;
   ErrorCode (*delete_tensor)(TensorHandle) = nullptr;
 

@@ -487,7 +487,7 @@ class OneProduct(unittest.TestCase):
         class Noted(torch.utils._python_dispatch.TorchDispatchMode):
             def __torch_dispatch__(self, function, types, args=(), kwargs=None):
                 result = function(*args, **(kwargs or {}))
-                if "linear" in str(function) or "mm" in str(function):
+                if "hgemm_tune" in str(function) or "mm" in str(function):
                     outputs.append(result.shape[-1])
                 return result
 
@@ -521,7 +521,7 @@ class OneProduct(unittest.TestCase):
                 self.assertEqual(self.computed(module, normal(5, 32))[1], [96])
             self.assertEqual(hgemm_tune.unpatch(module), 3)
             self.assertIs(type(module.k_proj), torch.nn.Linear)
-            self.assertNotIn("_siblings", vars(module.k_proj))
+            self.assertFalse({"_siblings", "_place"} & vars(module.k_proj).keys())
 
     def test_gate_and_up(self):
         activations = {"swiglu": torch.nn.SiLU, "geglu_erf": torch.nn.GELU, "reglu": torch.nn.ReLU,
@@ -578,7 +578,7 @@ class OneProduct(unittest.TestCase):
         report = hgemm_tune.patch(module[0], self.bundle, count_misses=True)
         self.assertEqual([layer.replaced for layer in report.layers], [True, False, False])
 
-    def test_gradients_and_compilers_see_each_layer(self):
+    def test_gradients_see_each_layer_and_a_change_of_weights_counts(self):
         module = torch.nn.Sequential(Feedforward(), Attention())
         self.tuned_for((96, 32, "plain"), (96, 32, "swiglu"))
         x = normal(3, 32)
@@ -593,15 +593,37 @@ class OneProduct(unittest.TestCase):
         for parameter, gradient in zip(module.parameters(), gradients):
             torch.testing.assert_close(parameter.grad, gradient)
         with torch.no_grad():
-            torch._dynamo.reset()
-            compiled = torch.compile(module, fullgraph=True, backend="aot_eager")
-            torch.testing.assert_close(compiled(x), expected.detach(), rtol=0.02, atol=0.02)
             for parameter in module.parameters():  # a step of training reaches the whole
                 parameter.mul_(0.5)
             halved, outputs = self.computed(module, x)
             self.assertEqual(outputs, [48, 32, 96])
             hgemm_tune.unpatch(module)
             torch.testing.assert_close(halved, module(x), rtol=0.02, atol=0.02)
+
+    def test_a_compiled_model_has_one_product_in_one_graph(self):
+        module, x = torch.nn.Sequential(Feedforward(), Attention(True)), normal(3, 32)
+        self.tuned_for((96, 32, "bias"), (96, 32, "swiglu"))
+        for dynamic in (False, True):
+            for grad in (False, True):
+                with torch.set_grad_enabled(grad), self.subTest(dynamic=dynamic, grad=grad):
+                    hgemm_tune.unpatch(module)
+                    expected = module(x)
+                    hgemm_tune.patch(module, self.bundle)
+                    compiled, names = Operator.compiled(self, module, dynamic=dynamic)
+                    for rows in (3, 5, 3):
+                        result = compiled(torch.cat([x, x])[:rows])
+                        torch.testing.assert_close(result[:3], expected, rtol=0.02, atol=0.02)
+                    for name in ("_siblings", "_gated_siblings"):
+                        self.assertEqual(f"hgemm_tune.{name}.default" in names, not grad)
+                    self.assertIsNone(module[1].q_proj._siblings._kept)
+        with torch.no_grad():  # no address of a weight is in the graph
+            compiled, _ = Operator.compiled(self, module)
+            compiled(x)
+            moved = {name: value + 1 for name, value in module.state_dict().items()}
+            module.load_state_dict(moved, assign=True)
+            result = compiled(x)
+            hgemm_tune.unpatch(module)
+            torch.testing.assert_close(result, module(x), rtol=0.02, atol=0.02)
 
     def test_other_inputs_and_weights_that_were_moved(self):
         module, x = Attention(), normal(5, 32)
@@ -621,8 +643,7 @@ class OneProduct(unittest.TestCase):
             hgemm_tune.patch(module, self.bundle)
             moved = move(module)
             with torch.no_grad():
-                result, outputs = self.computed(moved, x)
-                self.assertEqual(outputs, [64, 16, 16])
+                result = moved(x)
                 hgemm_tune.unpatch(moved)
                 torch.testing.assert_close(result, moved(x), rtol=0, atol=0)
 

@@ -114,11 +114,15 @@ class Shapes(unittest.TestCase):
             with ways._Products() as products:
                 decoder.run(decoder.tokens(1), 0)
             called = set()
+            ops = torch.ops.hgemm_tune
             for function, args, _ in products.calls:
-                gated = function is torch.ops.hgemm_tune._gated_linear.default
-                bias = len(args) > 2 and args[2] is not None
-                epilogue = "swiglu" if gated else "bias" if bias else "plain"
-                called.add((*args[1].shape, epilogue))
+                weights, bias = args[1:2], args[2] if len(args) > 2 else None
+                epilogue = "plain" if bias is None else "bias"
+                if function is ops._siblings.default:
+                    weights, epilogue = args[1:4], "plain" if args[4] is None else "bias"
+                elif function is ops._gated_siblings.default:
+                    weights, epilogue = args[1:3], "swiglu"
+                called.add((sum(map(len, weights)), weights[0].shape[1], epilogue))
             self.assertEqual(called, set(shapes.linears(sizes).values()), name)
             hgemm_tune.use(None)
             bundle.close()

@@ -137,6 +137,18 @@ FAKE(int aoti_torch_empty_strided(std::int64_t dim, const std::int64_t* sizes,
   *result = made;
   return 0;
 }
+FAKE(int aoti_torch_create_tensor_from_blob(void* data, std::int64_t dim, const std::int64_t* sizes,
+                                            const std::int64_t* strides, std::int64_t,
+                                            std::int32_t dtype, std::int32_t device_type,
+                                            std::int32_t device_index, FakeTensor** made)) {
+  *made = new_tensor({.data = data,
+                      .sizes = {sizes, sizes + dim},
+                      .strides = {strides, strides + dim},
+                      .dtype = dtype,
+                      .device_type = device_type,
+                      .device_index = device_index});
+  return 0;
+}
 FAKE(int aoti_torch_new_tensor_handle(FakeTensor* tensor, FakeTensor** other)) {
   *other = new_tensor(*tensor);
   return 0;
@@ -182,6 +194,8 @@ FAKE(int torch_call_dispatcher(const char* name, const char*, std::uint64_t* sta
     --fake_torch().strings;
   } else if (called == "aten::narrow") {
     stack[0] = narrow(stack);
+  } else if (called == "aten::copy_") {
+    release(tensor_of(stack[1]));
   } else if (called == "aten::mul") {
     stack[0] = product(stack);
   } else if (called.starts_with("hgemm_tune::")) {

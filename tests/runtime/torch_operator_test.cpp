@@ -87,6 +87,28 @@ class TorchOperator : public testing::Test {
     fake_torch().kernels.at(kernel)(stack, 3, 1);
     return taken(stack);
   }
+  Extents siblings(const FakeTensor& x, const FakeTensor& first, const FakeTensor& second,
+                   const FakeTensor* first_bias = nullptr,
+                   const FakeTensor* second_bias = nullptr) {
+    const auto optional = [](const FakeTensor* bias) {
+      return bias == nullptr ? std::uint64_t{0}
+                             : reinterpret_cast<std::uint64_t>(new std::uint64_t(argument(*bias)));
+    };
+    std::uint64_t stack[7] = {argument(x),
+                              argument(first),
+                              argument(second),
+                              0,
+                              optional(first_bias),
+                              optional(second_bias),
+                              0};
+    fake_torch().kernels.at("_siblings CUDA")(stack, 7, 1);
+    return taken(stack);
+  }
+  Extents gated_siblings(const FakeTensor& x, const FakeTensor& gate, const FakeTensor& up) {
+    std::uint64_t stack[4] = {argument(x), argument(gate), argument(up), optional_text("silu")};
+    fake_torch().kernels.at("_gated_siblings CUDA")(stack, 4, 1);
+    return taken(stack);
+  }
   static std::uint64_t optional_text(const char* content) {
     if (content == nullptr) return 0;
     auto* const text = new std::string(content);
@@ -332,6 +354,45 @@ TEST_F(TorchOperator, AGatedWeightIsGatesAndThenUps) {
   EXPECT_THAT(fake_torch().called, ElementsAre("hgemm_tune::_linear_with_grad", "aten::narrow",
                                                "aten::narrow", "aten::mul"));
   EXPECT_THROW(gated_linear(x, tensor(kWeight, {511, 640}), "silu"), std::runtime_error);
+  hgemm_torch_use(nullptr, 0);
+}
+
+TEST_F(TorchOperator, WeightsOneAfterAnotherAreOneProduct) {
+  alignas(256) static unsigned char weights[512 * 640 * 2];
+  const FakeTensor first = tensor(weights, {384, 640}),
+                   second = tensor(weights + 384 * 640 * 2, {128, 640});
+  EXPECT_EQ(siblings(x, first, second), (Extents{2, 128, 512}));
+  ASSERT_THAT(fake_driver().launches, SizeIs(1));
+  EXPECT_EQ(fake_driver().launches[0].b_map, weights);
+  EXPECT_THAT(fake_torch().called, IsEmpty());
+  EXPECT_EQ(siblings(x, second, first), (Extents{2, 128, 512})) << "in another order";
+  const std::vector<std::string> alone = {"hgemm_tune::_linear", "aten::narrow", "aten::copy_"};
+  std::vector<std::string> expected = alone;
+  expected.insert(expected.end(), alone.begin(), alone.end());
+  EXPECT_EQ(fake_torch().called, expected);
+  FakeTensor other_type = second;
+  other_type.dtype = kFakeFp32;
+  EXPECT_THROW(siblings(x, first, other_type), std::runtime_error);
+  const FakeTensor bias = tensor(kBias, {384}), other_bias = tensor(kBias + 384 * 2, {128});
+  fake_torch().called.clear();
+  EXPECT_EQ(siblings(x, first, second, &bias, &other_bias), (Extents{2, 128, 512}));
+  EXPECT_THAT(opened.misses(), HasSubstr("n: 512, k: 640, epilogue: bias"));
+  EXPECT_THAT(fake_torch().called, ElementsAre("aten::linear"));
+  EXPECT_THROW(siblings(x, first, second, &bias), std::runtime_error);
+}
+
+TEST_F(TorchOperator, AGateAndItsUpAreOneProduct) {
+  alignas(256) static unsigned char weights[512 * 640 * 2];
+  Opened gates(bundle_bytes(plan_with_gates()));
+  ASSERT_EQ(hgemm_bundle_prepare(gates.bundle, 0, HGEMM_BUNDLE_ANY_DRIVER), 0);
+  hgemm_torch_use(gates.bundle, 1);
+  const FakeTensor gate = tensor(weights, {256, 640}),
+                   up = tensor(weights + 256 * 640 * 2, {256, 640});
+  EXPECT_EQ(gated_siblings(x, gate, up), (Extents{2, 128, 256}));
+  EXPECT_EQ(counts().first, 1);
+  EXPECT_THAT(fake_torch().called, IsEmpty());
+  EXPECT_EQ(gated_siblings(x, up, gate), (Extents{2, 128, 256}));
+  EXPECT_EQ(fake_torch().called.back(), "aten::mul");
   hgemm_torch_use(nullptr, 0);
 }
 

@@ -127,7 +127,7 @@ class _Products(TorchDispatchMode):
         super().__init__()
         ops = torch.ops.hgemm_tune
         self.known = {torch.ops.aten.mm.default, torch.ops.aten.addmm.default,
-                      ops._linear.default, ops._gated_linear.default}
+                      ops._linear.default, ops._siblings.default, ops._gated_siblings.default}
         self.calls = []
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
