@@ -140,6 +140,21 @@ std::string leads_note(const BestBlock& block) {
   return note;
 }
 
+/// Says where the price of batch invariance is not known, and how to know it.
+std::string price_note(const BestBlock& block) {
+  const auto is_asked = [](const BestRow* row) { return row->label && row->price; };
+  const auto is_unknown = [&](const BestRow* row) {
+    return is_asked(row) && row->price->label.empty();
+  };
+  const auto unknown = std::ranges::count_if(block.rows, is_unknown);
+  if (unknown == 0) return "";
+  return fmt::format(
+      "The price of batch invariance is not known at {} of {} shapes: only batch-invariant configs "
+      "were measured there. A tune without --batch-invariant into the same database measures the "
+      "others.\n",
+      unknown, std::ranges::count_if(block.rows, is_asked));
+}
+
 /// Fast sums are less exact, so a table with 8-bit operands says which rows have them.
 std::string sums_note(const BestBlock& block) {
   std::ptrdiff_t fp32 = 0;
@@ -166,8 +181,8 @@ std::string for_people(std::span<const BestRow> rows, const Style& style) {
     std::vector<Piece> pieces = {context_line(block, style),
                                  render(table_of(block, rows, style), of_table)};
     for (const std::string& note :
-         {regimes_note(block, style), leads_note(block), brief_note(block), sums_note(block),
-          faults_note(block, style)}) {
+         {regimes_note(block, style), leads_note(block), price_note(block), brief_note(block),
+          sums_note(block), faults_note(block, style)}) {
       if (!note.empty()) pieces.emplace_back(note);
     }
     if (!out.empty()) out += '\n';

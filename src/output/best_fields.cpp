@@ -32,6 +32,8 @@ constexpr const char* kNoConfigWithoutPdl = "no config without PDL ended ok at t
 constexpr const char* kNoTimeWithoutPdl = "there is no such config, or it was only screened";
 constexpr const char* kNoRatioWithoutPdl =
     "there is no such config, or the baseline was not measured beside it";
+constexpr const char* kNoPrice =
+    "any config may answer (without --batch-invariant), or no config of another kind ended ok";
 constexpr const char* kNoSecondCard = "no second GPU measured the config to the end";
 
 std::optional<double> gflops_per_joule(const BestRow& row) {
@@ -144,6 +146,35 @@ std::string gain_without_pdl(const Rows& rows, std::optional<Ratio> WithoutPdl::
     baseline_us += time_us * one->value;
   }
   return fmt::format("{:.3f}", baseline_us / ours_us);
+}
+
+std::optional<double> price_of(const BestRow& row) {
+  return row.price ? row.price->ratio : std::nullopt;
+}
+
+Cell price_cell(const BestRow& row) {
+  const std::optional<double> price = price_of(row);
+  if (!price) return "-";
+  return fmt::format("{:.3f}{}", *price, row.stage == Stage::kScreen ? " [screened]" : "");
+}
+
+std::string geomean_of_prices(const Rows& rows) {
+  std::vector<double> values;
+  for (const BestRow* row : rows) {
+    if (const auto price = price_of(*row)) values.push_back(*price);
+  }
+  return geomean_text(values);
+}
+
+/// The price of a model that runs each shape as often as its weight says.
+std::string weighted_price(const Rows& rows) {
+  double any_us = 0;
+  for (const BestRow* row : rows) {
+    const auto price = price_of(*row);
+    if (!price || !row->time_us) return "-";
+    any_us += row->problem.weight * *row->time_us / *price;
+  }
+  return fmt::format("{:.3f}", weighted_time_us(rows) / any_us);
 }
 
 // ---- Values ----
@@ -398,6 +429,23 @@ std::vector<F> fields_without_pdl() {
   };
 }
 
+std::vector<F> fields_of_price() {
+  return {
+      F::of("price", "number", "",
+            "time of the config, which is batch-invariant, by that of any_kind_label; 1 where that "
+            "is the same. Beside configs of another race it is found by the ratios to cublas",
+            kNoPrice, [](const BestRow& row) { return number(price_of(row)); })
+          .at(25, 6, "price", price_cell)
+          .over(geomean_of_prices, weighted_price),
+      F::of("any_kind_label", "text", "",
+            "the best config of any kind in the same database, batch-invariant or not", kNoPrice,
+            [](const BestRow& row) {
+              return text_or_null(row.price ? row.price->label : std::string());
+            })
+          .giving_way(Fit::kBelow),
+  };
+}
+
 Json host_us_of(const std::optional<CallTime>& calls) {
   return calls ? number(calls->host_us) : Json();
 }
@@ -516,9 +564,9 @@ std::vector<F> fields_of_batches() {
 std::span<const BestField> best_fields() {
   static const std::vector<BestField> kFields = [] {
     std::vector<BestField> all = problem_fields_of<BestRow, problem_of_best>();
-    for (const auto& part :
-         {fields_of_time(), fields_of_proof(), fields_of_origin(), fields_without_pdl(),
-          fields_of_calls(), fields_of_cards(), fields_of_epilogues(), fields_of_batches()}) {
+    for (const auto& part : {fields_of_time(), fields_of_proof(), fields_of_origin(),
+                             fields_without_pdl(), fields_of_price(), fields_of_calls(),
+                             fields_of_cards(), fields_of_epilogues(), fields_of_batches()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -55,6 +55,9 @@ Fields fields_in(const BestBlock& block, Regime regime, const Style& style) {
   const bool pdl = std::ranges::any_of(block.rows, [regime](const BestRow* row) {
     return row->regime == regime && has_other_without_pdl(*row);
   });
+  const bool price = std::ranges::any_of(block.rows, [regime](const BestRow* row) {
+    return row->regime == regime && row->price.has_value();
+  });
   const bool one_card = std::ranges::all_of(block.rows, [&block](const BestRow* row) {
     return row->run.gpu_uuid == block.rows.front()->run.gpu_uuid;
   });
@@ -66,6 +69,7 @@ Fields fields_in(const BestBlock& block, Regime regime, const Style& style) {
     if (name == "confirmed") return !second;
     if (name == "host_us" || name == "kernel_us") return !calls;
     if (name.starts_with("pdl_off_")) return !pdl;
+    if (name == "price") return !price;
     // Side by side, not all columns fit.
     if (name == "peak_or_tbps" || name == "ties") return !alone;
     return !energy && name.find("joule") != name.npos;

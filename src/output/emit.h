@@ -31,9 +31,10 @@ namespace hgemm {
 /// are too few rounds for an interval. A coloured ratio has an interval that excludes 1. Shapes of
 /// low arithmetic intensity, which memory bounds, have no "% peak or TB/s" here. Energy has columns
 /// if any row of the block has it. The ratios of the best config without PDL have columns in a
-/// regime where a winner has PDL; a note says at how many shapes the lead is by PDL. A note below
-/// the table lists rows whose samples met a clock_event::kFault. Shapes that were never recorded
-/// are listed last.
+/// regime where a winner has PDL; a note says at how many shapes the lead is by PDL. Where configs
+/// had to be batch-invariant, their price has a column, and a note says where it is not known. A
+/// note below the table lists rows whose samples met a clock_event::kFault. Shapes that were never
+/// recorded are listed last.
 ///
 /// A row with BestRow::library shows it in place of the config (tables: before it). If any row has
 /// one, the objects of json also have `config` and `cublaslt_algorithm`, unless columns are named.

@@ -70,6 +70,12 @@ struct WithoutPdl {
   std::optional<Ratio> cublas, cublaslt;
 };
 
+/// What a row costs whose config had to be batch-invariant (results/price.h).
+struct InvariancePrice {
+  std::string label = {};  ///< the best config of any kind; empty: none of another kind is known
+  std::optional<double> ratio = {};  ///< the row's time over that config's
+};
+
 /// The best verified config of one problem and regime, with its measurements. A problem that was
 /// requested but never recorded has no `started_utc`, no environment and no trials.
 struct BestRow {
@@ -123,6 +129,7 @@ struct BestRow {
   std::optional<SecondCard> second_card;
   /// The winner itself where it has no PDL; nullopt if no config without PDL ended ok.
   std::optional<WithoutPdl> without_pdl;
+  std::optional<InvariancePrice> price;  ///< nullopt: any config may answer
   std::vector<Finalist> finalists;  ///< the winner, then the others, best first; empty if screened
   /// The values behind the winner's medians, one per round, for callers that resample them.
   /// `cublas` lacks the rounds without a sample of cublas; `cycles` lacks the rounds without a
