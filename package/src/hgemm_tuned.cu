@@ -59,7 +59,8 @@ bool has_cublas(const GemmKind& kind) {
   return kHasCublas && !is_8_bit(kind.input) && (!has_epilogue(kind) || is_only_scaled(kind));
 }
 bool prefers_cublas(const Choice& choice, const GemmKind& kind) {
-  return has_cublas(kind) && (choice.row == nullptr || !choice.row->gain);
+  if (!has_cublas(kind)) return false;
+  return choice.row == nullptr || (!kBatchInvariant && !choice.row->gain);
 }
 
 // ---- The driver ----

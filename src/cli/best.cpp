@@ -3,13 +3,18 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
+#include <string>
 
 #include "base/console.h"
 #include "base/error.h"
 #include "cli/commands.h"
 #include "families/family.h"
+#include "gemm/codec.h"
 #include "output/fields_page.h"
 #include "output/replay.h"
 #include "output/table.h"
@@ -39,6 +44,12 @@ struct BestOptions {
   TableOptions tables;
 };
 
+/// " --pdl safe": also the default.
+std::string given(const Allowed& allowed) {
+  return fmt::format(" --pdl {}{}", to_string(allowed.pdl),
+                     allowed.batch_invariant ? " --batch-invariant" : "");
+}
+
 /// The measurements of every config, not only of the winners, in the chosen regimes.
 std::vector<Truth> known_truths(const BestOptions& options, const Aim& aim) {
   if (aim.objective == Objective::kEnergy) {
@@ -47,8 +58,9 @@ std::vector<Truth> known_truths(const BestOptions& options, const Aim& aim) {
   auto known = truths(options.recorded ? recorded_races("truth.db")
                                        : Store::open(options.db, Store::Mode::kReadOnly).races());
   for (Truth& truth : known) {
-    std::erase_if(truth.entries,
-                  [&](const Truth::Entry& entry) { return !allows(aim, entry.config); });
+    std::erase_if(truth.entries, [&](const Truth::Entry& entry) {
+      return !allows(aim.allowed, entry.config, truth.problem.kind());
+    });
   }
   std::erase_if(known, [&](const Truth& truth) {
     return std::ranges::find(aim.regimes, truth.regime) == aim.regimes.end() ||
@@ -56,9 +68,9 @@ std::vector<Truth> known_truths(const BestOptions& options, const Aim& aim) {
   });
   if (known.empty()) {
     throw Error(fmt::format("no shape was measured to the end in {}{}", in_words(aim.regimes),
-                            aim.pdl == PdlKind::kWeights
+                            aim.allowed == Allowed{}
                                 ? ""
-                                : fmt::format(" by a kernel of PDL kind {}", options.aim.pdl)));
+                                : fmt::format(" by a kernel that{} allows", given(aim.allowed))));
   }
   return known;
 }
@@ -69,6 +81,20 @@ int run_portfolio(const BestOptions& options, std::vector<Truth> known,
   if (known.empty()) throw Error("--max-kernels: none of these shapes was measured to the end");
   fmt::print("{}", format_portfolio(choose_portfolio(known, options.max_kernels), style));
   return 0;
+}
+
+/// Says how many recorded shapes no allowed config may answer.
+void say_left_out(std::span<const RecordedRace> races, const Allowed& allowed) {
+  std::map<std::string, std::set<std::string>> shapes;  // by reason
+  for (const RecordedRace& race : races) {
+    const GemmProblem& problem = race.race.problem;
+    if (const char* reason = why_none_allowed(allowed, problem.kind())) {
+      shapes[reason].insert(to_string(problem));
+    }
+  }
+  for (const auto& [reason, of_reason] : shapes) {
+    say("{} recorded shapes are left out: {}\n", of_reason.size(), reason);
+  }
 }
 
 int run_best(const BestOptions& options) {
@@ -83,6 +109,12 @@ int run_best(const BestOptions& options) {
   Aim aim = parse_aim_of_recorded(options.aim);
   std::vector<GemmProblem> problems;
   if (!options.problems.empty()) problems = chosen_problems(options.problems);
+  check_allowed(aim.allowed, problems);
+  if (aim.allowed.batch_invariant && options.with_libraries) {
+    throw InputError(
+        "--with-libraries: the bits of a library's result may follow M, so --batch-invariant does "
+        "not allow it; leave one of them away");
+  }
   if (!options.recorded && !std::filesystem::exists(options.db)) {
     throw InputError(
         fmt::format("there is no database {}; name one with --db, create it by tuning, or ask the "
@@ -110,6 +142,7 @@ int run_best(const BestOptions& options) {
   }
   auto& [races, builds] = results;
   const bool has_races = !races.empty();
+  if (problems.empty()) say_left_out(races, aim.allowed);
   auto rows = best_for(aim, races, problems, current_among(builds));
   if (has_races && races.empty() && !for_programs(style.format)) {
     const std::string line = fmt::format(

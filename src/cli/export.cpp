@@ -38,7 +38,7 @@ struct ExportOptions {
   std::string regime = "sustained";
   std::string format;
   std::string output;
-  std::string pdl = std::string(to_string(kDefaultPdl));
+  AllowedOptions allowed;
   int max_kernels = 0;
   bool with_cublaslt = false;
   CacheOptions cache;
@@ -173,15 +173,21 @@ void print_list(std::string_view list, const std::string& folder) {
 int run_export(const ExportOptions& options) {
   const ExportFormat format = parse_export_format(options.format);
   if (options.with_cublaslt) check_has_libraries(format);
+  if (options.with_cublaslt && options.allowed.batch_invariant) {
+    throw InputError(
+        "--with-cublaslt: the bits of a library's result may follow M, so --batch-invariant does "
+        "not allow it; leave one of them away");
+  }
   check_cache(options.cache);
   if (format == ExportFormat::kBundle) check_bundle_path(options.output);
   ExportAim aim{.problems = {},
                 .regime = parse_regime(options.regime),
-                .pdl = parse_pdl(options.pdl),
+                .allowed = parse_allowed(options.allowed),
                 .max_kernels = options.max_kernels,
                 .with_cublaslt = options.with_cublaslt,
                 .plain_only = !has_epilogues(format)};
   if (!options.problems.empty()) aim.problems = chosen_problems(options.problems);
+  check_allowed(aim.allowed, aim.problems);
   const ExportPlan plan = plan_of(options, aim);
   const std::string kernel_hash = kernel_source_hash();
   const Validity validity = validity_of(plan, kernel_hash, std::string(git_revision()));
@@ -237,9 +243,7 @@ void add_export(CLI::App& program, Command& chosen) {
       ->check(CLI::Range(1, 1000));
   command->add_flag("--with-cublaslt", options->with_cublaslt,
                     help_text("export", "--with-cublaslt"));
-  command->add_option("--pdl", options->pdl, help_text("common", "--pdl"))
-      ->type_name("KIND")
-      ->capture_default_str();
+  add_allowed(*command, options->allowed);
   add_cache(*command, options->cache);
   command->callback([&chosen, options] { chosen = [options] { return run_export(*options); }; });
 }

@@ -50,7 +50,7 @@ struct PlanOptions {
   std::size_t gpus = 0;  ///< 0: not asked for
   std::optional<std::string> budget;
   std::string db;  ///< database with the microbenchmarks for calibration; empty: none
-  std::string pdl = std::string(to_string(kDefaultPdl));
+  AllowedOptions allowed;
   std::string format = "table";
   TableOptions tables;
 };
@@ -59,26 +59,26 @@ struct PlanOptions {
 std::vector<std::int64_t> suited(const PlanOptions& options, std::span<const GemmProblem> problems,
                                  std::span<const KernelConfig> configs) {
   if (options.space != kWholeSpace) return count_suited(configs, problems);
+  const Allowed allowed = parse_allowed(options.allowed);
   std::vector<Scope> scopes;
   for (const GemmProblem& problem : problems) {
-    scopes.push_back(
-        {.problem = problem, .figures = {}, .limits = {}, .most_pdl = parse_pdl(options.pdl)});
+    scopes.push_back({.problem = problem, .figures = {}, .limits = {}, .allowed = allowed});
   }
   return whole_sizes(scopes);
 }
 
 SpacePlan planned(const PlanOptions& options, std::span<const GemmProblem> problems) {
-  const PdlKind most_pdl = parse_pdl(options.pdl);
+  const Allowed allowed = parse_allowed(options.allowed);
   SpacePlan plan{.space = options.space, .points = {}, .shapes = {}};
   std::vector<KernelConfig> configs;
   if (options.space == kWholeSpace) {
     std::vector<GemmKind> kinds;
     for (const GemmProblem& problem : problems) kinds.push_back(problem.kind());
-    plan.points = whole_size(kinds, most_pdl);
+    plan.points = whole_size(kinds, allowed);
   } else {
     const Space space = load_space(options.space, (resource_dir() / "configs").string());
     plan.space = space.name;
-    const Enumeration points = allowed_points(space, problems, most_pdl);
+    const Enumeration points = allowed_points(space, problems, allowed);
     plan.points = count_of(points);
     configs = points.valid;
   }
@@ -115,10 +115,10 @@ std::vector<PredictedConfig> explained(const PlanOptions& options,
   for (const std::string& text : options.configs) configs.push_back(chosen_config(text));
   const bool named = !configs.empty();
   const bool whole = !named && options.space == kWholeSpace;
-  const PdlKind most_pdl = parse_pdl(options.pdl);
+  const Allowed allowed = parse_allowed(options.allowed);
   if (!named && !whole) {
     const Space space = load_space(options.space, (resource_dir() / "configs").string());
-    configs = allowed_points(space, problems, most_pdl).valid;
+    configs = allowed_points(space, problems, allowed).valid;
   }
   std::vector<PredictedConfig> predictions;
   SlowWork work("shapes", problems.size());
@@ -126,7 +126,7 @@ std::vector<PredictedConfig> explained(const PlanOptions& options,
     const GemmProblem& problem = problems[i];
     std::vector<KernelConfig> proposed;
     if (whole) {
-      for (Proposal& proposal : propose({problem, figures, {}, most_pdl})) {
+      for (Proposal& proposal : propose({problem, figures, {}, allowed})) {
         proposed.push_back(std::move(proposal.config));
       }
     }
@@ -182,7 +182,9 @@ int run_explain(const PlanOptions& options, const Style& style) {
   if (devices.size() != 1) throw InputError("--device: choose one device to explain for");
   CostFigures figures = cost_figures(devices.front());
   if (!options.db.empty()) calibrate_by(options, devices.front(), figures);
-  const auto predictions = explained(options, chosen_problems(options.problems), figures);
+  const std::vector<GemmProblem> problems = chosen_problems(options.problems);
+  check_allowed(parse_allowed(options.allowed), problems);
+  const auto predictions = explained(options, problems, figures);
   fmt::print("{}", format_costs(predictions, style));
   return 0;
 }
@@ -199,7 +201,7 @@ void plan_sweep(const PlanOptions& options, SpacePlan& planned) {
   tune.problems = options.problems;
   tune.space = options.space;
   tune.budget = options.budget.value_or(default_configs(options.space));
-  tune.aim.pdl = options.pdl;
+  tune.aim.allowed = options.allowed;
   const TunePlan plan = plan_of(tune, parse_aim(tune.aim, {Regime::kSustained}), "",
                                 std::chrono::steady_clock::now());
   if (plan.search && plan.search->deadline) {
@@ -235,6 +237,7 @@ int run_plan(const PlanOptions& options) {
   }
   std::vector<GemmProblem> problems;
   if (!options.problems.empty()) problems = chosen_problems(options.problems);
+  check_allowed(parse_allowed(options.allowed), problems);
   SpacePlan plan = planned(options, problems);
   if (options.gpus > 0) plan_sweep(options, plan);
   fmt::print("{}", format_plan(plan, style));
@@ -282,9 +285,7 @@ void add_plan(CLI::App& program, Command& chosen) {
   command->add_option("--db", options->db, help_text("plan", "--db"))
       ->type_name("FILE")
       ->needs(explain);
-  command->add_option("--pdl", options->pdl, help_text("common", "--pdl"))
-      ->type_name("KIND")
-      ->capture_default_str();
+  add_allowed(*command, options->allowed);
   command->add_option("--format", options->format, help_text("plan", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();

@@ -23,7 +23,7 @@ namespace {
 std::vector<BestRow> contest_rows(const Aim& aim, std::vector<RecordedRace> races,
                                   std::span<const GemmProblem> problems,
                                   const IsCurrent& is_current) {
-  keep_allowed(races, aim);
+  keep_allowed(races, aim.allowed);
   keep_races_with_peers(races);
   return best_for(aim, races, problems, is_current);
 }
@@ -33,10 +33,10 @@ std::vector<BestRow> print_contest(const Aim& aim, const std::vector<RecordedRac
                                    std::span<const GemmProblem> problems,
                                    const IsCurrent& is_current, const Style& style) {
   Aim without_pdl = aim;
-  without_pdl.pdl = PdlKind::kOff;
+  without_pdl.allowed.pdl = PdlKind::kOff;
   const auto rows = contest_rows(aim, races, problems, is_current);
   const auto rows_off = contest_rows(without_pdl, races, problems, is_current);
-  const bool has_pdl = aim.pdl != PdlKind::kOff;
+  const bool has_pdl = aim.allowed.pdl != PdlKind::kOff;
   fmt::print("{}",
              format_contest(contest_of(has_pdl ? rows : std::vector<BestRow>{}, rows_off), style));
   return rows;

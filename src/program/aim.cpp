@@ -9,7 +9,9 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "gemm/codec.h"
 #include "program/help.h"
+#include "results/price.h"
 
 namespace hgemm::cli {
 namespace {
@@ -48,13 +50,41 @@ Objective parse_objective(const std::string& text) {
   throw InputError(fmt::format("--objective {}: use time or energy", text));
 }
 
-}  // namespace
-
+/// "off", "safe" or "weights".
 PdlKind parse_pdl(const std::string& text) {
   for (const PdlKind kind : {PdlKind::kOff, PdlKind::kSafe, PdlKind::kWeights}) {
     if (text == to_string(kind)) return kind;
   }
   throw InputError(fmt::format("--pdl {}: use off, safe or weights", text));
+}
+
+}  // namespace
+
+void add_allowed(CLI::App& command, AllowedOptions& options) {
+  command.add_option("--pdl", options.pdl, help_text("common", "--pdl"))
+      ->type_name("KIND")
+      ->capture_default_str();
+  command.add_flag("--batch-invariant", options.batch_invariant,
+                   help_text("common", "--batch-invariant"));
+}
+
+Allowed parse_allowed(const AllowedOptions& options) {
+  return {.pdl = parse_pdl(options.pdl), .batch_invariant = options.batch_invariant};
+}
+
+std::string options_of(const Allowed& allowed) {
+  std::string options;
+  if (allowed.pdl != kDefaultPdl) options += fmt::format(" --pdl {}", to_string(allowed.pdl));
+  if (allowed.batch_invariant) options += " --batch-invariant";
+  return options;
+}
+
+void check_allowed(const Allowed& allowed, std::span<const GemmProblem> problems) {
+  for (const GemmProblem& problem : problems) {
+    if (const char* reason = why_none_allowed(allowed, problem.kind())) {
+      throw InputError(fmt::format("shape {}: --batch-invariant: {}", to_string(problem), reason));
+    }
+  }
 }
 
 void add_aim(CLI::App& command, AimOptions& options, const char* default_regime) {
@@ -64,13 +94,11 @@ void add_aim(CLI::App& command, AimOptions& options, const char* default_regime)
   command.add_option("--objective", options.objective, help_text("common", "--objective"))
       ->type_name("OBJECTIVE")
       ->capture_default_str();
-  command.add_option("--pdl", options.pdl, help_text("common", "--pdl"))
-      ->type_name("KIND")
-      ->capture_default_str();
+  add_allowed(command, options.allowed);
 }
 
 Aim parse_aim(const AimOptions& options, std::vector<Regime> regimes) {
-  Aim aim{std::move(regimes), parse_objective(options.objective), parse_pdl(options.pdl)};
+  Aim aim{std::move(regimes), parse_objective(options.objective), parse_allowed(options.allowed)};
   if (!options.regime.empty()) aim.regimes = parse_regimes(options.regime);
   if (aim.objective == Objective::kEnergy) check_energy(aim, "--objective energy");
   return aim;
@@ -97,13 +125,14 @@ std::string in_words(std::span<const Regime> regimes) {
   return fmt::format("the regimes {}", fmt::join(names_of(regimes), ", "));
 }
 
-bool allows(const Aim& aim, const KernelConfig& config) { return pdl_kind(config) <= aim.pdl; }
-
-void keep_allowed(std::vector<RecordedRace>& races, const Aim& aim) {
-  if (aim.pdl == PdlKind::kWeights) return;
+void keep_allowed(std::vector<RecordedRace>& races, const Allowed& allowed) {
+  if (allowed == Allowed{}) return;
+  std::erase_if(races, [&](const RecordedRace& race) {
+    return why_none_allowed(allowed, race.race.problem.kind()) != nullptr;
+  });
   for (RecordedRace& race : races) {
     std::erase_if(race.race.trials, [&](const Trial& trial) {
-      return !is_baseline(trial.label) && !allows(aim, parse_label(trial.label));
+      return !is_baseline(trial.label) && !allows(allowed, parse_label(trial.label));
     });
   }
 }
@@ -113,8 +142,14 @@ std::vector<BestRow> best_for(const Aim& aim, std::vector<RecordedRace>& races,
   std::erase_if(races, [&](const RecordedRace& race) {
     return std::ranges::find(aim.regimes, race.race.regime) == aim.regimes.end();
   });
-  keep_allowed(races, aim);
+  std::vector<RecordedRace> of_any_kind;
+  if (aim.allowed.batch_invariant) {
+    of_any_kind = races;
+    keep_allowed(of_any_kind, {.pdl = aim.allowed.pdl});
+  }
+  keep_allowed(races, aim.allowed);
   auto rows = best_rows(races, problems, aim.objective, is_current);
+  if (aim.allowed.batch_invariant) set_prices(rows, of_any_kind, aim.allowed, is_current);
   for (BestRow& row : rows) {
     if (row.trials == 0) row.regime = aim.regimes.front();
   }

@@ -1,11 +1,12 @@
-// The regimes, kernels and objective of a command: --regime, --pdl and --objective.
+// The regimes, kernels and objective of a command: --regime, --pdl, --batch-invariant and
+// --objective.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "families/family.h"
+#include "families/allowed.h"
 #include "results/best.h"
 
 namespace CLI {
@@ -21,17 +22,29 @@ inline constexpr PdlKind kDefaultPdl = PdlKind::kSafe;
 struct Aim {
   std::vector<Regime> regimes;
   Objective objective = Objective::kTime;
-  PdlKind pdl = kDefaultPdl;  ///< the most that a kernel may do; kWeights allows all kinds
+  Allowed allowed = {.pdl = kDefaultPdl};
 };
 
 /// As given on the command line.
+struct AllowedOptions {
+  std::string pdl = std::string(to_string(kDefaultPdl));
+  bool batch_invariant = false;
+};
 struct AimOptions {
   std::string regime;  ///< empty: the command's default
   std::string objective = "time";
-  std::string pdl = std::string(to_string(kDefaultPdl));
+  AllowedOptions allowed;
 };
 
-/// Adds --regime, --pdl and --objective. `default_regime` is used only in --help.
+/// Adds --pdl and --batch-invariant.
+void add_allowed(CLI::App& command, AllowedOptions& options);
+Allowed parse_allowed(const AllowedOptions& options);  ///< throws InputError for unknown words
+/// " --pdl off --batch-invariant": what differs from the defaults.
+std::string options_of(const Allowed& allowed);
+/// Throws InputError that names the first problem at which no config is allowed, and says why.
+void check_allowed(const Allowed& allowed, std::span<const GemmProblem> problems);
+
+/// Adds --regime, --objective and what add_allowed() adds. `default_regime` is used only in --help.
 void add_aim(CLI::App& command, AimOptions& options, const char* default_regime);
 
 /// `regimes` is the default if no regime was given. Throws InputError for unknown words and for an
@@ -47,15 +60,11 @@ void check_energy(const Aim& aim, const char* option);
 /// "the burst regime", "the regimes sustained, burst"
 std::string in_words(std::span<const Regime> regimes);
 
-PdlKind parse_pdl(const std::string& text);  ///< "off", "safe" or "weights"; throws InputError
+/// Removes the trials of configs that are not allowed, and races at which none is; baselines stay.
+void keep_allowed(std::vector<RecordedRace>& races, const Allowed& allowed);
 
-/// Whether the aim allows the config's PDL kind. Every aim allows off; safe and weights allow safe;
-/// only weights allows weights.
-bool allows(const Aim& aim, const KernelConfig& config);
-/// Removes the trials of configs that are not allowed; baselines stay.
-void keep_allowed(std::vector<RecordedRace>& races, const Aim& aim);
-
-/// Best rows of the aim's regimes and PDL kinds. Removes all others from `races`.
+/// Best rows of the aim's regimes and allowed configs. Removes all others from `races`. Where
+/// configs must be batch-invariant, rows have the price of that.
 std::vector<BestRow> best_for(const Aim& aim, std::vector<RecordedRace>& races,
                               std::span<const GemmProblem> problems, const IsCurrent& is_current);
 

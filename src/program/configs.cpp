@@ -34,10 +34,9 @@ KernelConfig chosen_config(const std::string& label) {
 }
 
 Enumeration allowed_points(const Space& space, std::span<const GemmProblem> problems,
-                           PdlKind most) {
+                           const Allowed& allowed) {
   Enumeration points = enumerate(space, problems);
-  std::erase_if(points.valid,
-                [most](const KernelConfig& config) { return pdl_kind(config) > most; });
+  std::erase_if(points.valid, [&](const KernelConfig& config) { return !allows(allowed, config); });
   return points;
 }
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "families/family.h"
+#include "families/allowed.h"
 #include "search/space.h"
 
 namespace hgemm::cli {
@@ -13,9 +13,10 @@ namespace hgemm::cli {
 /// cannot run it with operands of any type. (Whether it can compute a problem: why_not().)
 KernelConfig chosen_config(const std::string& label);
 
-/// The points of a space for the types of the problems, without the configs whose PDL kind is above
-/// `most`. `rejected` counts only what rules reject.
-Enumeration allowed_points(const Space& space, std::span<const GemmProblem> problems, PdlKind most);
+/// The points of a space for the types of the problems, without configs that are not allowed.
+/// `rejected` counts only what rules reject.
+Enumeration allowed_points(const Space& space, std::span<const GemmProblem> problems,
+                           const Allowed& allowed);
 
 /// The number or share of a space's configs that is measured at each shape where neither that nor a
 /// time is given.

@@ -103,8 +103,8 @@ void print_predictions(const std::optional<std::string>& db, const Aim& aim,
     throw InputError("--objective energy: predictions go by time only");
   }
   Sources sources = sources_of(db);
-  keep_allowed(sources.tuned, aim);
-  keep_allowed(sources.whole, aim);
+  keep_allowed(sources.tuned, aim.allowed);
+  keep_allowed(sources.whole, aim.allowed);
   std::vector<Outlook> outlooks;
   std::vector<OutlookErrors> errors;
   for (const Regime regime : aim.regimes) {

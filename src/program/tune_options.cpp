@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/resources.h"
 #include "families/family.h"
+#include "families/sum_order.h"
 #include "gemm/codec.h"
 #include "program/command.h"
 #include "program/configs.h"
@@ -94,21 +95,32 @@ std::optional<SearchPlan> search_of(const TuneOptions& options, Weighed weighed,
   return search;
 }
 
+/// Throws InputError if a named config is not allowed.
+void check_chosen(const KernelConfig& config, const std::string& text, const Allowed& allowed) {
+  if (pdl_kind(config) > allowed.pdl) {
+    throw InputError(fmt::format(
+        "--config {}: its PDL kind is {}, and --pdl {} does not allow it; leave one of them away",
+        text, to_string(pdl_kind(config)), to_string(allowed.pdl)));
+  }
+  if (const char* reason = why_bits_follow_m(sum_order(config));
+      allowed.batch_invariant && reason != nullptr) {
+    throw InputError(fmt::format(
+        "--config {}: it {}, and --batch-invariant does not allow it; leave one of them away", text,
+        reason));
+  }
+}
+
 /// The configs of a list: those that are named, or those of a space of grids.
 std::vector<KernelConfig> chosen_configs(const TuneOptions& options, const Aim& aim,
                                          std::span<const GemmProblem> problems) {
   if (options.configs.empty()) {
     const std::string configs_dir = (resource_dir() / "configs").string();
-    return allowed_points(load_space(space_of(options), configs_dir), problems, aim.pdl).valid;
+    return allowed_points(load_space(space_of(options), configs_dir), problems, aim.allowed).valid;
   }
   std::vector<KernelConfig> configs;
   for (const std::string& text : options.configs) {
     configs.push_back(chosen_config(text));
-    if (!allows(aim, configs.back())) {
-      throw InputError(fmt::format(
-          "--config {}: its PDL kind is {}, and --pdl {} does not allow it; leave one of them away",
-          text, to_string(pdl_kind(configs.back())), options.aim.pdl));
-    }
+    check_chosen(configs.back(), text, aim.allowed);
     if (is_probed(configs.back())) {
       throw InputError(fmt::format(
           "--config {}: a build with cycle stamps is not timed against others; leave .probe1 away, "
@@ -133,10 +145,9 @@ void check_problems(std::span<const GemmProblem> problems) {
 }
 
 /// Some point of the whole space must suit each problem.
-void check_whole(std::span<const GemmProblem> problems, PdlKind most_pdl) {
+void check_whole(std::span<const GemmProblem> problems, const Allowed& allowed) {
   for (const GemmProblem& problem : problems) {
-    if (any_suits({.problem = problem, .figures = {}, .limits = {}, .most_pdl = most_pdl}))
-      continue;
+    if (any_suits({.problem = problem, .figures = {}, .limits = {}, .allowed = allowed})) continue;
     throw InputError(
         fmt::format("shape {}: no configuration of any kernel family suits it; name "
                     "one with --config",
@@ -175,9 +186,10 @@ TunePlan plan_of(const TuneOptions& options, const Aim& aim, const std::string& 
   TunePlan plan;
   plan.problems = chosen_problems(options.problems);
   check_problems(plan.problems);
+  check_allowed(aim.allowed, plan.problems);
   if (is_whole(options)) {
-    plan.whole = WholeSpace{aim.pdl};
-    check_whole(plan.problems, aim.pdl);
+    plan.whole = WholeSpace{aim.allowed};
+    check_whole(plan.problems, aim.allowed);
   } else {
     plan.configs = chosen_configs(options, aim, plan.problems);
     plan.only_suitable = options.configs.empty();
@@ -219,7 +231,7 @@ std::string same_command(const TuneOptions& options, const Aim& aim) {
   }
   if (options.budget) command += fmt::format(" --budget {}", *options.budget);
   if (!options.aim.regime.empty()) command += fmt::format(" --regime {}", options.aim.regime);
-  if (aim.pdl != kDefaultPdl) command += fmt::format(" --pdl {}", to_string(aim.pdl));
+  command += options_of(aim.allowed);
   if (aim.objective == Objective::kEnergy) {
     command += " --objective energy";
   } else if (options.energy) {

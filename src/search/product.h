@@ -100,17 +100,16 @@ class Product {
   /// All axes at the first value of their domain.
   const Config& first() const { return first_; }
 
+  const GemmKind& types() const { return types_; }
+
   auto broken_rule(const Config& config) const { return why_invalid(kernel(config), limits_); }
   bool is_valid(const Config& config) const {
     return broken_rule(config) == decltype(broken_rule(config))::kValid;
   }
-  /// Whether the config suits the problem and its PDL kind is allowed; without a problem always.
+  /// Whether the config suits the problem and is allowed; without a problem always.
   bool is_wanted(const Config& config) const {
-    return !scope_ || (is_allowed(config, scope_->most_pdl) &&
+    return !scope_ || (allows(scope_->allowed, KernelConfig(config), types_) &&
                        suits_extents(KernelConfig(config), scope_->problem));
-  }
-  static bool is_allowed(const Config& config, PdlKind most_pdl) {
-    return most_pdl == PdlKind::kWeights || pdl_kind(KernelConfig(config)) <= most_pdl;
   }
 
   /// The simplest config that does the same at the problem.

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "families/family.h"
+#include "families/allowed.h"
 #include "gemm/problem.h"
 #include "search/space.h"
 
@@ -22,7 +22,7 @@ struct Scope {
   GemmProblem problem;
   CostFigures figures = {};
   DeviceLimits limits = {};
-  PdlKind most_pdl = PdlKind::kWeights;
+  Allowed allowed = {};
 };
 
 struct Proposal {
@@ -49,7 +49,7 @@ bool any_suits(const Scope& scope);
 
 /// Estimates how many points are valid for one of these kinds (bf16 if there are none), namely for
 /// the one with most. A point that breaks several rules counts for one of them.
-SpaceCount whole_size(std::span<const GemmKind> kinds, PdlKind most_pdl,
+SpaceCount whole_size(std::span<const GemmKind> kinds, const Allowed& allowed,
                       const DeviceLimits& limits = {});
 /// Estimates how many points suit each problem.
 std::vector<std::int64_t> whole_sizes(std::span<const Scope> scopes);

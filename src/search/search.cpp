@@ -59,7 +59,7 @@ std::vector<KernelConfig> Search::second(const SpeedOf& speed_of, Elsewhere else
 void Search::add_near(const KernelConfig& config) {
   if (!scope_) return;
   Candidates near;
-  if (pdl_kind(config) <= scope_->most_pdl && suits(config, scope_->problem) &&
+  if (allows(scope_->allowed, config, scope_->problem.kind()) && suits(config, scope_->problem) &&
       !why_not(config, scope_->problem)) {
     near.configs.push_back(config);
     near.predicted_us.push_back(predict_cost(scope_->figures, config, scope_->problem).us());

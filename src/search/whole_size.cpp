@@ -3,13 +3,13 @@
 namespace hgemm {
 namespace {
 
-SpaceCount size_for(const GemmKind& types, PdlKind most_pdl, const DeviceLimits& limits) {
+SpaceCount size_for(const GemmKind& types, const Allowed& allowed, const DeviceLimits& limits) {
   SpaceCount sum;
   sum.estimated = true;
   std::map<std::string, std::map<std::string, std::int64_t>> ranks;  // by axis and value
   for_each_family([&]<class Config>(const Config&) {
     const Product<Config> product(types, limits);
-    const WholeSize<Config> size(product, most_pdl);
+    const WholeSize<Config> size(product, allowed);
     size.add_to(sum);
     size.for_each_value([&](const std::string& axis, const std::string& value, std::int64_t rank) {
       const auto [known, is_new] = ranks[axis].try_emplace(value, rank);
@@ -27,7 +27,7 @@ SpaceCount size_for(const GemmKind& types, PdlKind most_pdl, const DeviceLimits&
 
 }  // namespace
 
-SpaceCount whole_size(std::span<const GemmKind> kinds, PdlKind most_pdl,
+SpaceCount whole_size(std::span<const GemmKind> kinds, const Allowed& allowed,
                       const DeviceLimits& limits) {
   constexpr GemmKind kBf16{};
   if (kinds.empty()) kinds = {&kBf16, 1};
@@ -36,7 +36,7 @@ SpaceCount whole_size(std::span<const GemmKind> kinds, PdlKind most_pdl,
   for (const GemmKind& kind : kinds) {
     if (std::ranges::find(known, kind) != known.end()) continue;
     known.push_back(kind);
-    SpaceCount size = size_for(kind, most_pdl, limits);
+    SpaceCount size = size_for(kind, allowed, limits);
     if (size.valid >= most.valid) most = std::move(size);
   }
   return most;
@@ -52,9 +52,11 @@ std::vector<std::int64_t> whole_sizes(std::span<const Scope> scopes) {
       for_each_family([&]<class Config>(const Config&) {
         Product<Config> product(scope.problem.kind(), scope.limits);
         if (!product.restrict_to(scope)) return;
-        const auto [found, is_new] = known.try_emplace(
-            fmt::format("{} {}", to_string(scope.most_pdl), product.describe()), 0);
-        if (is_new) found->second = WholeSize<Config>(product, scope.most_pdl).valid();
+        const auto [found, is_new] =
+            known.try_emplace(fmt::format("{} {} {}", to_string(scope.allowed.pdl),
+                                          scope.allowed.batch_invariant, product.describe()),
+                              0);
+        if (is_new) found->second = WholeSize<Config>(product, scope.allowed).valid();
         valid += found->second;
       });
     }

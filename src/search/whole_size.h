@@ -22,8 +22,8 @@ class WholeSize {
  public:
   using Rule = decltype(why_invalid(std::declval<typename Family<Config>::KernelType>()));
 
-  WholeSize(const Product<Config>& product, PdlKind most_pdl)
-      : product_(product), most_pdl_(most_pdl) {
+  WholeSize(const Product<Config>& product, const Allowed& allowed)
+      : product_(product), allowed_(allowed) {
     for (const auto* domains : {&product_.work, &product_.detail}) {
       for (const AxisDomain<Config>& domain : *domains) drawn_.push_back({&domain, {}});
     }
@@ -86,7 +86,7 @@ class WholeSize {
       }
       if (const Rule rule = product_.broken_rule(point); rule != Rule::kValid) {
         rejected_[rule] += weight;
-      } else if (Product<Config>::is_allowed(point, most_pdl_)) {
+      } else if (allows(allowed_, KernelConfig(point), product_.types())) {
         valid_ += weight;
         for (std::size_t i = 0; i < drawn_.size(); ++i) drawn_[i].seen[values[i]] = true;
         for (SeenAxis& axis : tile_) see(axis, tile);
@@ -101,7 +101,7 @@ class WholeSize {
   }
 
   const Product<Config>& product_;
-  PdlKind most_pdl_;
+  Allowed allowed_;
   std::mt19937_64 random_{1};
   std::vector<SeenAxis> tile_, drawn_;
   double points_of_tile_ = 1;

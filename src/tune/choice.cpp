@@ -24,7 +24,7 @@ Candidates proposals_for(const GemmProblem& problem, const TunePlan& plan,
                          const CostFigures& figures) {
   const SearchPlan& search = *plan.search;
   const Scope scope{
-      .problem = problem, .figures = figures, .limits = {}, .most_pdl = plan.whole->most_pdl};
+      .problem = problem, .figures = figures, .limits = {}, .allowed = plan.whole->allowed};
   return candidates_in_whole_space(
       scope, search.strategy,
       search.deadline ? kRandomPoints : static_cast<std::size_t>(search.budget.trials));

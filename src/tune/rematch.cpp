@@ -6,10 +6,10 @@
 #include <span>
 #include <utility>
 
+#include "base/error.h"
 #include "base/statistics.h"
 #include "families/family.h"
 #include "results/best.h"
-#include "results/without_pdl.h"
 
 namespace hgemm {
 namespace {
@@ -22,6 +22,15 @@ double median_time_us(const Trial& trial) {
   std::vector<double> times_us;
   for (const Sample& sample : trial.samples) times_us.push_back(sample.time_us);
   return median(times_us);
+}
+
+/// Whether the config of a recorded label may answer at problems of this kind.
+bool is_allowed(const Allowed& allowed, const std::string& name, const GemmKind& kind) {
+  try {
+    return allows(allowed, parse_label(name), kind);
+  } catch (const InputError&) {
+    return false;  // of a version that is not known
+  }
 }
 
 /// Whether a variant of the peer, or the peer as a whole, has ended in the race.
@@ -52,15 +61,14 @@ std::vector<RecordedRace> races_of(const TunePlan& plan, const Store& store,
                                    const Environment& environment) {
   std::set<std::string> listed;
   for (const KernelConfig& config : plan.configs) listed.insert(label(config));
-  const auto is_in_space = [&](const std::string& name) {
+  const auto is_in_space = [&](const std::string& name, const GemmProblem& problem) {
     if (!plan.whole) return listed.contains(name);
-    const std::optional<PdlKind> kind = find_pdl_kind(name);  // none: of another version
-    return kind && *kind <= plan.whole->most_pdl;
+    return is_allowed(plan.whole->allowed, name, problem.kind());
   };
   std::vector<RecordedRace> races = store.races(environment);
   for (RecordedRace& race : races) {
     std::erase_if(race.race.trials, [&](const Trial& trial) {
-      return !is_baseline(trial.label) && !is_in_space(trial.label);
+      return !is_baseline(trial.label) && !is_in_space(trial.label, race.race.problem);
     });
   }
   return races;

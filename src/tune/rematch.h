@@ -18,7 +18,7 @@ namespace hgemm {
 inline constexpr double kCloseMargin = 0.025;
 
 /// The races with configs of the plan's space and the baselines only: what else is in the database,
-/// as kernels of a PDL kind that the plan does not allow, must not win.
+/// as kernels that the plan does not allow, must not win.
 std::vector<RecordedRace> races_of(const TunePlan& plan, const Store& store,
                                    const Environment& environment);
 /// The rows of the plan's problems whose winner was measured to the end: in the plan's regimes, or

@@ -13,6 +13,7 @@
 #include "base/statistics.h"
 #include "compile/compiler.h"
 #include "device/measurer.h"
+#include "families/allowed.h"
 #include "record/peer.h"
 #include "search/devices.h"
 #include "search/referee.h"
@@ -69,7 +70,7 @@ enum class Weighed : std::uint8_t {
 
 /// The whole space (search/proposer.h), as far as it may be used.
 struct WholeSpace {
-  PdlKind most_pdl = PdlKind::kWeights;
+  Allowed allowed = {};
 };
 
 struct TunePlan {

@@ -150,6 +150,46 @@ TEST_F(Regimes, PdlNamesTheMostThatAKernelMayDo) {
               HasSubstr("its PDL kind is safe, and --pdl off does not allow it"));
 }
 
+TEST_F(Regimes, BatchInvariantConfigsHaveAPrice) {
+  const std::string cut = "bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.csplit2";
+  Race both = race(problem(512, 512, 512));
+  both.trials.push_back(finalist(cut, 7.5));
+  record(folder() / "hgemm-tune.db", {both, race(problem(1024, 512, 512))});
+  EXPECT_EQ(rows("best --shapes 512x512x512").at(0).at("label"), cut);
+  EXPECT_TRUE(rows("best").at(0).at("price").is_null());
+  const json invariant = rows("best --batch-invariant");
+  ASSERT_THAT(invariant, SizeIs(2));
+  EXPECT_EQ(invariant[0].at("label"), kLabel);
+  EXPECT_NEAR(invariant[0].at("price"), 9 / 7.5, 1e-9);
+  EXPECT_EQ(invariant[0].at("any_kind_label"), cut);
+  EXPECT_TRUE(invariant[1].at("price").is_null()) << "no config of another kind was measured";
+  EXPECT_THAT(run("best --batch-invariant").out,
+              AllOf(HasSubstr("price"), HasSubstr("1.200"), HasSubstr("geomean"),
+                    HasSubstr("not known at 1 of 2 shapes")));
+  const Outcome with_libraries = run("best --batch-invariant --with-libraries");
+  EXPECT_EQ(with_libraries.exit_code, 2);
+  EXPECT_THAT(with_libraries.err, HasSubstr("the bits of a library's result may follow M"));
+}
+
+TEST_F(Regimes, BatchInvarianceRefusesWhatHasNone) {
+  install_with_recorded({race(problem(512, 512, 512))});
+  const Outcome config =
+      run("--shapes 512x512x512 --batch-invariant --config "
+          "bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.csplit2");
+  EXPECT_EQ(config.exit_code, 2);
+  EXPECT_THAT(config.err,
+              HasSubstr("it sums parts of K apart, and --batch-invariant does not allow it"));
+  for (const char* command : {"", "best --recorded", "plan", "plan --explain",
+                              "export --format json -o out --recorded"}) {
+    const Outcome shape =
+        run(std::string(command) + " --batch-invariant --shapes 512x512x512.scaled-bias");
+    EXPECT_EQ(shape.exit_code, 2) << command << shape.out;
+    EXPECT_THAT(shape.err, HasSubstr("shape 512x512x512.scaled-bias: --batch-invariant: alpha"));
+  }
+  const Outcome missing = run("--shapes 1024x512x512 --batch-invariant");
+  EXPECT_THAT(missing.out, HasSubstr("hgemm-tune --shapes 1024x512x512 --batch-invariant"));
+}
+
 TEST_F(Regimes, ImpossibleShapesAreSaidOnce) {
   install_with_recorded({race(problem(512, 512, 512)), burst(problem(512, 512, 512))});
   Race impossible = race(problem(64, 64, 16));

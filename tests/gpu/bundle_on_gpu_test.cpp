@@ -16,7 +16,7 @@ namespace hgemm::testing {
 namespace {
 
 ExportPlan plan_of_every_kind() {
-  return plan_export(test::recordings_of_every_kind(), {.pdl = PdlKind::kWeights});
+  return plan_export(test::recordings_of_every_kind(), {.allowed = {.pdl = PdlKind::kWeights}});
 }
 
 /// An open bundle of these kernels, prepared for GPU 0.

@@ -118,7 +118,7 @@ std::vector<Answer> answers_of_today(const fs::path& path) {
   auto races = store.races();
   const cli::Aim aim{.regimes = {Regime::kSustained, Regime::kBurst},
                      .objective = Objective::kTime,
-                     .pdl = PdlKind::kWeights};
+                     .allowed = {}};
   std::vector<Answer> answers;
   for (const BestRow& row : cli::best_for(aim, races, {}, cli::current_among(store.builds()))) {
     answers.push_back(answer_of(row));

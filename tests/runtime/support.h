@@ -16,7 +16,7 @@ namespace hgemm::test {
 
 /// The plan that write_package exports.
 inline ExportPlan plan_of_package() {
-  return plan_export(recordings_of_package(), {.pdl = PdlKind::kWeights});
+  return plan_export(recordings_of_package(), {.allowed = {.pdl = PdlKind::kWeights}});
 }
 
 /// It and a kernel that packs rows which begin anywhere.
@@ -25,7 +25,21 @@ inline ExportPlan plan_with_packing() {
   races.push_back(recorded(
       export_shape(256, 512, 641),
       {timed(std::string(kCublasLabel), 15), timed(label(TiledConfig{.pack = true}), 12)}));
-  return plan_export(races, {.pdl = PdlKind::kWeights});
+  return plan_export(races, {.allowed = {.pdl = PdlKind::kWeights}});
+}
+
+/// Kernels that give a row of D the same bits whatever M is, without a gain at 16 rows, and with
+/// extents that are constants there; and one that packs.
+inline ExportPlan plan_of_invariant() {
+  SwapAbConfig few{.bm = 16, .bn = 64, .fixed = true};
+  const std::string cublas(kCublasLabel);
+  return plan_export(
+      {recorded(export_shape(256, 512, 640), {timed(cublas, 15), timed(label(kWide), 12)}),
+       recorded(export_shape(16, 512, 640),
+                {timed(cublas, 8), timed(label(few), 9), timed(label(kSwapAb), 7)}),
+       recorded(export_shape(256, 512, 641),
+                {timed(cublas, 15), timed(label(TiledConfig{.pack = true}), 12)})},
+      {.allowed = {.batch_invariant = true}});
 }
 
 /// It and a kernel whose weight is gates and then ups.

@@ -24,8 +24,8 @@ using testing::IsSupersetOf;
 using testing::Not;
 using testing::SizeIs;
 
-Scope at(const std::string& problem, PdlKind most_pdl = PdlKind::kWeights) {
-  return {.problem = parse_problem(problem), .figures = {}, .limits = {}, .most_pdl = most_pdl};
+Scope at(const std::string& problem, PdlKind pdl = PdlKind::kWeights) {
+  return {.problem = parse_problem(problem), .figures = {}, .limits = {}, .allowed = {.pdl = pdl}};
 }
 
 /// Decode, the valley between decode and prefill, prefill, few tiles of a long K, odd sizes, and a
@@ -45,7 +45,7 @@ void expect_usable(const std::vector<Proposal>& proposals, const Scope& scope) {
     EXPECT_TRUE(labels.insert(name).second) << name << " twice";
     EXPECT_EQ(why_not(proposal.config, scope.problem), nullptr) << name;
     EXPECT_TRUE(suits(proposal.config, scope.problem)) << name;
-    EXPECT_LE(pdl_kind(proposal.config), scope.most_pdl) << name;
+    EXPECT_TRUE(allows(scope.allowed, proposal.config, scope.problem.kind())) << name;
     EXPECT_DOUBLE_EQ(proposal.predicted_us,
                      predict_cost(scope.figures, proposal.config, scope.problem).us());
   }
@@ -87,6 +87,26 @@ TEST(Proposer, KnowsPdlKinds) {
     EXPECT_THAT(kinds, Contains(most));
     EXPECT_THAT(families, Contains("swap_ab")) << to_string(most);
   }
+}
+
+TEST(Proposer, KnowsBatchInvariance) {
+  for (const std::string problem :
+       {"1x4096x4096", "16x12288x4096", "256x256x16384", "2048x4096x4096", "16x4099x4099",
+        "64x7168x2048.e4m3.scaling-rows", "64x4096x4096.e4m3.accfast"}) {
+    SCOPED_TRACE(problem);
+    Scope scope = at(problem, PdlKind::kSafe);
+    scope.allowed.batch_invariant = true;
+    const auto proposals = propose(scope);
+    EXPECT_GT(proposals.size(), 100u);
+    expect_usable(proposals, scope);
+    expect_usable(draw(scope, 300, 7), scope);
+    const auto best = std::ranges::min_element(proposals, {}, &Proposal::predicted_us);
+    expect_usable(neighbours(scope, best->config), scope);
+  }
+  Scope scope = at("64x4096x4096.scaled-bias");
+  EXPECT_TRUE(any_suits(scope));
+  scope.allowed.batch_invariant = true;
+  EXPECT_FALSE(any_suits(scope)) << "of this kind none is";
 }
 
 // Details begin with values that some kernels do not go with: parts of K that are added in memory

@@ -45,19 +45,19 @@ void for_each_point(const Product<Config>& product, const Visit& visit) {
 template <class Config>
 void expect_estimates_of_parts(int parts) {
   std::mt19937_64 random(11);
-  for (const PdlKind most : {PdlKind::kWeights, PdlKind::kSafe}) {
+  for (const Allowed allowed : {Allowed{}, Allowed{.pdl = PdlKind::kSafe}}) {
     double estimated = 0, valid = 0, estimated_rejected = 0, rejected = 0;
     for (int i = 0; i < parts; ++i) {
       const Product<Config> part = part_of<Config>(random);
       for_each_point(part, [&](const Config& config) {
         if (!part.is_valid(config)) {
           ++rejected;
-        } else if (Product<Config>::is_allowed(config, most)) {
+        } else if (allows(allowed, KernelConfig(config), part.types())) {
           ++valid;
         }
       });
       SpaceCount size;
-      WholeSize<Config>(part, most).add_to(size);
+      WholeSize<Config>(part, allowed).add_to(size);
       estimated += static_cast<double>(size.valid);
       for (const auto& [rule, points] : size.rejected) {
         estimated_rejected += static_cast<double>(points);
@@ -80,11 +80,14 @@ TEST(WholeSize, IsNearThatOfAllPointsOfPartsOfTheGemvFamily) {
 }
 
 TEST(WholeSize, IsLessForStricterTypesAndLessPdl) {
-  const SpaceCount bf16 = whole_size({}, PdlKind::kWeights);
+  const SpaceCount bf16 = whole_size({}, {});
   EXPECT_TRUE(bf16.estimated);
   const GemmKind fp32_out{.output = DataType::kFp32};
-  EXPECT_THAT(whole_size({&fp32_out, 1}, PdlKind::kWeights).valid, Lt(bf16.valid));
-  EXPECT_THAT(whole_size({}, PdlKind::kOff).valid, Lt(bf16.valid));
+  EXPECT_THAT(whole_size({&fp32_out, 1}, {}).valid, Lt(bf16.valid));
+  EXPECT_THAT(whole_size({}, {.pdl = PdlKind::kOff}).valid, Lt(bf16.valid));
+  const SpaceCount invariant = whole_size({}, {.batch_invariant = true});
+  EXPECT_THAT(invariant.valid, Lt(bf16.valid));
+  EXPECT_THAT(invariant.axes.at("scheduler"), testing::Not(Contains("csplit8")));
   EXPECT_THAT(bf16.axes.at("bk"), testing::ElementsAre("32", "64", "128"));
   EXPECT_THAT(bf16.axes.at("scheduler"), Contains("csplit8"));
   EXPECT_GT(bf16.rejected.at("shared_memory"), 0);
@@ -106,7 +109,7 @@ TEST(WholeSize, OfAProblemHasOnlyWhatSuitsIt) {
     scopes.push_back({.problem = problem});
   }
   const std::vector<std::int64_t> sizes = whole_sizes(scopes);
-  EXPECT_THAT(sizes[0], Lt(whole_size({}, PdlKind::kWeights).valid)) << "without pack and staged";
+  EXPECT_THAT(sizes[0], Lt(whole_size({}, {}).valid)) << "without pack and staged";
   EXPECT_THAT(sizes[1], Gt(0));
   EXPECT_NE(sizes[1], sizes[0]);
   EXPECT_EQ(sizes[2], 0);

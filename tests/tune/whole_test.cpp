@@ -101,7 +101,7 @@ TEST_F(Whole, UsesOnlyThePdlKindsThatAreAllowed) {
     forget_everything();
     FakeMeasurer gpu;
     TunePlan tune = whole({kLight}, 40);
-    tune.whole->most_pdl = most;
+    tune.whole->allowed.pdl = most;
     EXPECT_EQ(run(tune, gpu), 40);
     const auto races = labels_of_races();
     for (const Labels& labels : races) {
@@ -109,6 +109,28 @@ TEST_F(Whole, UsesOnlyThePdlKindsThatAreAllowed) {
         EXPECT_LE(pdl_kind(parse_label(label)), most) << label;
       }
     }
+  }
+}
+
+TEST_F(Whole, UsesOnlyBatchInvariantConfigsIfAsked) {
+  // So few tiles of so long a K that the fastest cut it.
+  const GemmProblem deep{.m = 256, .n = 256, .k = 16384, .tag = ""};
+  FakeMeasurer gpu;
+  const auto is_invariant = [](const std::string& label) {
+    return allows({.batch_invariant = true}, parse_label(label));
+  };
+  run(whole({deep}, 40), gpu);
+  const std::size_t races_of_any_kind = labels_of_races().size();
+  for (const Labels& labels : labels_of_races()) {
+    EXPECT_FALSE(std::ranges::all_of(labels, is_invariant));
+  }
+  TunePlan tune = whole({deep}, 40);
+  tune.whole->allowed.batch_invariant = true;
+  EXPECT_GT(run(tune, gpu), 0);
+  const auto races = labels_of_races();
+  EXPECT_GT(races.size(), races_of_any_kind);
+  for (std::size_t i = races_of_any_kind; i < races.size(); ++i) {
+    EXPECT_TRUE(std::ranges::all_of(races[i], is_invariant)) << "also near the fastest of any kind";
   }
 }
 

@@ -62,7 +62,8 @@ std::string bundle_file(const ExportPlan& plan, const Validity& validity,
                    {"compiler", compiler},
                    {"launch_interface", launch_interface_hash()},
                    {"regime", to_string(plan.regime)},
-                   {"pdl", to_string(plan.pdl)},
+                   {"pdl", to_string(plan.allowed.pdl)},
+                   {"batch_invariant", plan.allowed.batch_invariant},
                    {"kernels", kernels},
                    {"rows", rows}};
   add_plan(plan, manifest);

@@ -135,10 +135,12 @@ std::string table_text(const ExportPlan& plan, const Validity& validity,
       "const TunedKernel kKernels[] = {{\n{}}};\n"
       "constexpr int kKernelCount = {};\n\n"
       "constexpr Row kRows[] = {{\n{}}};\n"
-      "constexpr int kRowCount = {};\n\n"
+      "constexpr int kRowCount = {};\n"
+      "constexpr bool kBatchInvariant = {};  ///< bits of a row of D must not follow M\n\n"
       "}}  // namespace hgemm_tuned_table\n",
       comment_text(validity.revision), comment_text(validity.gpu_name), to_string(plan.regime),
-      includes, definitions, entries, all.kernels.size(), rows, plan.rows.size());
+      includes, definitions, entries, all.kernels.size(), rows, plan.rows.size(),
+      plan.allowed.batch_invariant);
 }
 
 bool has_libraries(const ExportPlan& plan) { return std::ranges::any_of(plan.rows, calls_library); }

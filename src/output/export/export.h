@@ -14,7 +14,7 @@
 
 #include "base/embedded.h"
 #include "bundle/validity.h"
-#include "families/family.h"
+#include "families/allowed.h"
 #include "record/lt_algorithm.h"
 #include "results/best.h"
 
@@ -49,7 +49,7 @@ struct ExportRow {
 
 struct ExportPlan {
   Regime regime = Regime::kSustained;
-  PdlKind pdl = PdlKind::kOff;  ///< the highest kind that was allowed
+  Allowed allowed = {.pdl = PdlKind::kOff};  ///< what kernels might do
   std::vector<ExportRow> rows;
   struct LeftOut {
     GemmProblem problem;
@@ -72,10 +72,10 @@ struct ExportPlan {
 struct ExportAim {
   std::vector<GemmProblem> problems = {};  ///< empty: all recorded problems
   Regime regime = Regime::kSustained;
-  /// The highest PDL kind that a kernel may use, that is, what it may do before the preceding
-  /// kernel is done (TiledConfig::pdl, SwapAbConfig::pdl). Callers of an exported kernel must keep
-  /// the rule of its kind.
-  PdlKind pdl = PdlKind::kOff;
+  /// What a kernel may do before the preceding kernel is done (TiledConfig::pdl,
+  /// SwapAbConfig::pdl), of which callers must keep the rule; and whether all must give a row of D
+  /// the same bits whatever M is. Then they compute every M, also where a library is faster.
+  Allowed allowed = {.pdl = PdlKind::kOff};
   int max_kernels = 0;  ///< 0: any number
   bool with_cublaslt = false;
   bool plain_only = false;  ///< the format has no epilogues

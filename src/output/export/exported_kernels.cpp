@@ -24,7 +24,8 @@ ExportedKernels exported_kernels(const ExportPlan& plan) {
   for (const ExportRow& row : plan.rows) {
     const KernelConfig config = without_fixed(parse_label(*row.best.label));
     const Kernel general = kernel_for(config, row.best.problem);
-    const bool may_add = !row.fraction && !why_invalid(general);
+    // All M must be computed where bits may not follow it.
+    const bool may_add = (!row.fraction || plan.allowed.batch_invariant) && !why_invalid(general);
     all.general_of_row.push_back(may_add ? all.add(general) : all.find(general));
   }
   return all;

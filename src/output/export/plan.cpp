@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "families/family.h"
+#include "families/sum_order.h"
 #include "gemm/codec.h"
 #include "output/export/export.h"
 #include "results/portfolio.h"
@@ -22,13 +23,18 @@ constexpr const char* kNoWholeSpace =
 
 /// Why a package may not contain the kernel of that label for the problem, as a phrase that starts
 /// with a verb; null if it may.
-const char* why_not_exportable(const std::string& label, const GemmProblem& problem, PdlKind pdl) {
+const char* why_not_exportable(const std::string& label, const GemmProblem& problem,
+                               const Allowed& allowed) {
   const KernelConfig config = parse_label(label);
   if (is_probed(config)) return "has cycle stamps";
   if (why_not(config, problem) != nullptr) return "is one that the kernel sources no longer take";
+  if (allowed.batch_invariant) {
+    if (const char* reason = why_bits_follow_m(sum_order(config))) return reason;
+    // It must compute every M.
+    if (why_not(without_fixed(config), problem) != nullptr) return "is made for one number of rows";
+  }
   const PdlKind kind = pdl_kind(config);
-  if (kind == PdlKind::kOff) return nullptr;
-  if (kind > pdl) {
+  if (kind > allowed.pdl) {
     return kind == PdlKind::kSafe
                ? "uses programmatic dependent launch, which --pdl safe allows"
                : "reads B before the kernel ahead of it is done, which --pdl weights allows";
@@ -36,8 +42,9 @@ const char* why_not_exportable(const std::string& label, const GemmProblem& prob
   return nullptr;
 }
 
-bool is_exportable(const std::string& label, const GemmProblem& problem, PdlKind pdl) {
-  return why_not_exportable(label, problem, pdl) == nullptr;
+bool is_exportable(const std::string& label, const GemmProblem& problem, const Allowed& allowed) {
+  return why_none_allowed(allowed, problem.kind()) == nullptr &&
+         why_not_exportable(label, problem, allowed) == nullptr;
 }
 
 /// Keeps baselines and the configs for which `keep` (called with label and problem) is true.
@@ -83,10 +90,15 @@ bool has_config(std::span<const RecordedRace> races, const GemmProblem& problem)
 }
 
 /// Why there is no row. `races` are those of the regime, with configs of any kind.
-const char* why_none(std::span<const RecordedRace> races, const GemmProblem& problem, PdlKind pdl) {
+const char* why_none(std::span<const RecordedRace> races, const GemmProblem& problem,
+                     const Allowed& allowed) {
   if (const char* reason = why_no_kernel(problem)) return reason;
+  if (const char* reason = why_none_allowed(allowed, problem.kind())) return reason;
   if (!has_config(races, problem)) return "never recorded";
-  return pdl == PdlKind::kWeights
+  if (allowed.batch_invariant) {
+    return "no batch-invariant config ended ok; tune with --batch-invariant";
+  }
+  return allowed.pdl == PdlKind::kWeights
              ? "no config ended ok that the kernel sources still take"
              : "no config of an allowed PDL kind ended ok (--pdl weights allows all)";
 }
@@ -98,7 +110,7 @@ void add_best(ExportPlan& plan, const std::vector<RecordedRace>& races,
     if (row.label && row.verified) {
       plan.rows.push_back(export_row(std::move(row)));
     } else {
-      plan.left_out.push_back({row.problem, why_none(all, row.problem, aim.pdl)});
+      plan.left_out.push_back({row.problem, why_none(all, row.problem, aim.allowed)});
     }
   }
 }
@@ -111,12 +123,12 @@ void add_portfolio(ExportPlan& plan, const std::vector<RecordedRace>& races,
   keep_problems(known, aim.problems);
   for (Truth& truth : known) {
     std::erase_if(truth.entries, [&](const Truth::Entry& entry) {
-      return entry.speed <= 0 || !is_exportable(label(entry.config), truth.problem, aim.pdl);
+      return entry.speed <= 0 || !is_exportable(label(entry.config), truth.problem, aim.allowed);
     });
   }
   std::erase_if(known, [&](const Truth& truth) {
     if (!truth.entries.empty()) return false;
-    plan.left_out.push_back({truth.problem, why_none(all, truth.problem, aim.pdl)});
+    plan.left_out.push_back({truth.problem, why_none(all, truth.problem, aim.allowed)});
     return true;
   });
   const Portfolio portfolio = choose_portfolio(known, aim.max_kernels);
@@ -146,7 +158,7 @@ void find_replaced(ExportPlan& plan, std::span<const RecordedRace> all, const Ex
       return candidate.best.problem.same_problem(winner.problem);
     });
     if (!winner.label || !winner.verified || winner.label == row->best.label) continue;
-    const char* reason = why_not_exportable(*winner.label, winner.problem, aim.pdl);
+    const char* reason = why_not_exportable(*winner.label, winner.problem, aim.allowed);
     if (reason == nullptr && aim.max_kernels == 0) continue;
     std::optional<double> fraction;
     if (winner.cublas && row->best.cublas) {
@@ -177,7 +189,7 @@ void find_left_out(ExportPlan& plan, std::span<const RecordedRace> recorded,
   for (const RecordedRace& race : recorded) {
     const GemmProblem& problem = race.race.problem;
     if (is_known(problem) || !has_config(recorded, problem)) continue;
-    std::string reason = aim.max_kernels > 0 ? kNoWholeSpace : why_none(all, problem, aim.pdl);
+    std::string reason = aim.max_kernels > 0 ? kNoWholeSpace : why_none(all, problem, aim.allowed);
     if (!in_regime(problem)) {
       reason = fmt::format("recorded in {0} only (--regime {0})", to_string(race.race.regime));
     }
@@ -302,9 +314,10 @@ ExportPlan plan_export(std::vector<RecordedRace> races, const ExportAim& aim,
   std::erase_if(races, [&](const RecordedRace& race) { return race.race.regime != aim.regime; });
   const std::vector<RecordedRace> all = races;
   keep_trials(races, [&](const std::string& label, const GemmProblem& problem) {
-    return is_exportable(label, problem, aim.pdl);
+    return is_exportable(label, problem, aim.allowed);
   });
-  ExportPlan plan{.regime = aim.regime, .pdl = aim.pdl, .rows = {}, .left_out = {}, .replaced = {}};
+  ExportPlan plan{
+      .regime = aim.regime, .allowed = aim.allowed, .rows = {}, .left_out = {}, .replaced = {}};
   if (aim.max_kernels > 0) {
     add_portfolio(plan, races, all, aim);
   } else {

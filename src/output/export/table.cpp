@@ -106,7 +106,8 @@ ExportFile table_json(const ExportPlan& plan, const Validity& validity) {
   Json json = {{"schema", "hgemm-tune export 1"},
                {"valid_for", validity_json(validity)},
                {"regime", to_string(plan.regime)},
-               {"pdl", to_string(plan.pdl)},
+               {"pdl", to_string(plan.allowed.pdl)},
+               {"batch_invariant", plan.allowed.batch_invariant},
                {"rows", rows}};
   add_plan(plan, json);
   return {"hgemm_tuned.json", dump(json)};

@@ -139,7 +139,7 @@ inline std::vector<RecordedRace> recordings_of_package() {
 }
 
 inline ExportPlan planned(PdlKind pdl = PdlKind::kOff) {
-  return plan_export(recordings(), {.pdl = pdl});
+  return plan_export(recordings(), {.allowed = {.pdl = pdl}});
 }
 
 /// An algorithm that no cuBLASLt has: a package takes cuBLASLt's first choice instead.

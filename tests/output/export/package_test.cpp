@@ -130,7 +130,8 @@ void expect_kernels_of_epilogues_and_batches(const std::string& out) {
 TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
   const TemporaryFolder temporary;
   const fs::path package = temporary.path() / "hgemm_tuned";
-  const ExportPlan plan = plan_export(recordings_of_every_kind(), {.pdl = PdlKind::kOff});
+  const ExportPlan plan =
+      plan_export(recordings_of_every_kind(), {.allowed = {.pdl = PdlKind::kOff}});
   write_export(package, export_files(plan, valid_for(plan), ExportFormat::kCpp));
   const std::string build = (temporary.path() / "build").string();
   const fs::path log = temporary.path() / "log";

@@ -14,9 +14,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const ExportPlan plan =
-        libraries ? test::planned_with_libraries()
-                  : plan_export(test::recordings_of_package(), {.pdl = PdlKind::kWeights});
+    const ExportPlan plan = libraries ? test::planned_with_libraries()
+                                      : plan_export(test::recordings_of_package(),
+                                                    {.allowed = {.pdl = PdlKind::kWeights}});
     write_export(argv[1], export_files(plan, test::valid_for(plan), ExportFormat::kCpp));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "write_package: %s\n", error.what());
