@@ -112,6 +112,11 @@ class Bundle:
         return self.manifest["rows"]
 
     @property
+    def batch_invariant(self) -> bool:
+        """Whether its kernels give a row the same bits whatever the number of rows is."""
+        return self.manifest.get("batch_invariant", False)  # bundles of schema 1 do not say it
+
+    @property
     def handle(self) -> int:
         if self._handle is None:
             raise HgemmTuneError(f"{self.path}: the bundle is closed")

@@ -243,6 +243,8 @@ class Report:
     """What patch() did with a model."""
 
     layers: tuple[Layer, ...]
+    #: whether the replaced layers give a row the same bits whatever the number of rows is
+    batch_invariant: bool = False
 
     @property
     def replaced(self) -> tuple[Layer, ...]:
@@ -250,6 +252,8 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"{len(self.replaced)} of {len(self.layers)} linear layers replaced"]
+        if self.batch_invariant:
+            lines[0] += ", batch-invariant: by kernels at every number of rows, gain or not"
         for layer in self.layers:
             gains = ", ".join(f"m={gain.m} {gain.ratio:.3f}x" for gain in layer.gains
                               if gain.is_proven and gain.ratio is not None)
@@ -291,8 +295,9 @@ def _product(row: dict[str, Any]) -> Product | None:
 
 
 def proven_products(bundle: Bundle) -> frozenset[Product]:
-    """The linear layers for which the bundle has a proven gain at some number of rows."""
-    products = (_product(row) for row in bundle.rows if row["gain"])
+    """The linear layers for which the bundle has a proven gain at some number of rows. Of a
+    batch-invariant bundle all that it has: cuBLAS would give other bits."""
+    products = (_product(row) for row in bundle.rows if row["gain"] or bundle.batch_invariant)
     return frozenset(product for product in products if product is not None)
 
 
@@ -408,20 +413,22 @@ def patch(model: torch.nn.Module, bundle: Bundle | None = None, *,
 
     Layers stay torch.nn.Linear with the same parameters, and the names of the state do not change.
     With `only_gains`, which is the default and one for all models, a layer is replaced if a kernel
-    was measured to be faster than cuBLAS at some number of rows; at others torch computes it. With
-    `fuse` the projections of queries, keys and values are computed as one product, and so are gate
-    and up with what is between them, if the bundle has that product (layers.py). With
-    `count_misses` layers for which nothing was tuned call the operator, too: torch computes them,
-    and `bundle.misses()` lists what they were asked for. Without `bundle` the one in use is taken, or
-    else the one that came with the package for this GPU. `unpatch` undoes it.
+    was measured to be faster than cuBLAS at some number of rows; at others torch computes it. A
+    batch-invariant bundle computes each layer that it has, at every number of rows. With `fuse` the
+    projections of queries, keys and values are computed as one product, and so are gate and up with
+    what is between them, if the bundle has that product (layers.py). With `count_misses` layers for
+    which nothing was tuned call the operator, too: torch computes them, and `bundle.misses()` lists
+    what they were asked for. Without `bundle` the one in use is taken, or else the one that came
+    with the package for this GPU. `unpatch` undoes it.
     """
     bundle, only_gains = _to_use(bundle, only_gains)
+    only_gains = only_gains and not bundle.batch_invariant
     separate(model)
     candidates = list(groups(model)) if fuse else []
     layers = _layers_alone(model, bundle, only_gains, count_misses)
     for group in candidates:
         _make_one(group, layers, bundle, only_gains)
-    return Report(tuple(layers.values()))
+    return Report(tuple(layers.values()), bundle.batch_invariant)
 
 
 def unpatch(model: torch.nn.Module) -> int:

@@ -27,10 +27,13 @@ _DEVICE_TYPES = ("cuda",)
 #: what kernels compute in this process
 products: frozenset[Product] = frozenset()
 _is_started = False
+_is_invariant = False  # the bundle that is in use
 
 
 def _open(path: str) -> frozenset[Product]:
+    global _is_invariant
     bundle = load(path)
+    _is_invariant = bundle.batch_invariant
     try:
         found = proven_products(bundle)
         if found:
@@ -70,8 +73,9 @@ def start(engine: str, log: logging.Logger) -> bool:
         return False
     names = ", ".join(sorted(f"{n}x{k}{' with a bias' if has_bias else ''}"
                              for n, k, _, has_bias in products))
-    log.info("hgemm-tune: kernels of %s compute unquantised linear layers of %s where they were "
-             "measured to be faster than cuBLAS", path, names)
+    log.info("hgemm-tune: kernels of %s compute unquantised linear layers of %s %s", path, names,
+             "at every number of rows, batch-invariantly" if _is_invariant else
+             "where they were measured to be faster than cuBLAS")
     return True
 
 

@@ -59,7 +59,8 @@ enum { HGEMM_BUNDLE_ANY_GPU = 1, HGEMM_BUNDLE_ANY_DRIVER = 2 };
  * Where the kernel of this N and K, and of this M or the next larger one within a factor of four,
  * was not, a launch returns HGEMM_BUNDLE_NO_GAIN. Where none was tuned it returns
  * HGEMM_BUNDLE_NOT_TUNED, and is a miss. Where one was tuned that does not take the operands'
- * addresses, it returns HGEMM_TUNED_MISALIGNED. */
+ * addresses, it returns HGEMM_TUNED_MISALIGNED. A batch-invariant bundle (batch_invariant in its
+ * manifest) launches its kernels at every M of the N and K that were tuned, gain or not. */
 enum { HGEMM_BUNDLE_ONLY_GAINS = 1 };
 
 typedef struct hgemm_bundle hgemm_bundle;

@@ -1,5 +1,6 @@
 #include "opened.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace hgemm_runtime {
@@ -39,6 +40,13 @@ Choice OpenedBundle::choose(const ProblemExtents& p, const GemmKind& kind,
   return hgemm_tuned_selection_rules::choose(
       rows_.data(), static_cast<int>(rows_.size()),
       [this](int i) -> const Kernel& { return kernel(i).kernel; }, p, kind, operands);
+}
+
+bool OpenedBundle::has_tuned(const ProblemExtents& p, const GemmKind& kind) const {
+  return std::ranges::any_of(rows_, [&](const hgemm_tuned_table::Row& row) {
+    return row.problem.n == p.n && row.problem.k == p.k &&
+           hgemm_tuned_problems::compute_alike(row.kind, kind);
+  });
 }
 
 hgemm_tuned_selection OpenedBundle::select(const hgemm_tuned_problem& problem) const {

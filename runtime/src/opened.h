@@ -29,6 +29,8 @@ class OpenedBundle {
 
   Choice choose(const hgemm::ProblemExtents& p, const hgemm::GemmKind& kind,
                 const hgemm::Operands& operands) const;
+  /// Whether a problem of that kind with this N and K was tuned, for any M.
+  bool has_tuned(const hgemm::ProblemExtents& p, const hgemm::GemmKind& kind) const;
   hgemm_tuned_selection select(const hgemm_tuned_problem& problem) const;
 
   /// Whether the bundle is valid for a device; `flags` are those of hgemm_bundle_check().

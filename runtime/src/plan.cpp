@@ -50,12 +50,16 @@ TensorMap Plan::encode(const Entry& entry, const MatrixMap& map, bool* ok) const
   return hgemm_tuned_table::encode(device_.driver.encode_tensor_map, map, ok);
 }
 
-int Plan::status_of(const Choice& choice, std::int64_t m) const {
+int Plan::status_of(const Choice& choice, const ProblemExtents& p, const GemmKind& kind) const {
   if (choice.row == nullptr || !only_gains_) return choice.status;
+  // All its kernels give the same bits, and another library would not: at every M or at none.
+  if (bundle_.content().batch_invariant) {
+    return bundle_.has_tuned(p, kind) ? int{choice.status} : HGEMM_BUNDLE_NOT_TUNED;
+  }
   // A kernel of a smaller M, or of another N and K, was never timed on such a problem.
   const bool is_near =
       choice.source == HGEMM_TUNED_EXACT ||
-      (choice.source == HGEMM_TUNED_BUCKET && is_in_bucket(choice.row->problem.m, m));
+      (choice.source == HGEMM_TUNED_BUCKET && is_in_bucket(choice.row->problem.m, p.m));
   if (!is_near) return HGEMM_BUNDLE_NOT_TUNED;
   return choice.row->gain ? int{HGEMM_TUNED_OK} : int{HGEMM_BUNDLE_NO_GAIN};
 }
@@ -71,9 +75,9 @@ std::unique_ptr<Plan::Entry> Plan::make_entry(std::int64_t m, const Operands& op
   }
   const GemmKind kind = hgemm_tuned_problems::kind_of(problem);
   entry->choice = bundle_.choose(entry->extents, kind, operands);
-  entry->status = status_of(entry->choice, m);
+  entry->status = status_of(entry->choice, entry->extents, kind);
   if (is_miss(entry->status)) {
-    if (is_miss(status_of(bundle_.choose(entry->extents, kind, {}), m))) {
+    if (is_miss(status_of(bundle_.choose(entry->extents, kind, {}), entry->extents, kind))) {
       entry->misses = &bundle_.misses().counter_of(gemm_problem(entry->extents, kind));
     } else {  // a tune, whose operands are aligned, would find what is there
       entry->status = HGEMM_TUNED_MISALIGNED;

@@ -119,12 +119,15 @@ BundleRow row_at(const json& entry, std::size_t kernel_count) {
 
 Bundle bundle_of(const UnpackedBundle& unpacked, std::string_view name) {
   const json manifest = json::parse(unpacked.manifest);
-  if (manifest.at("schema") != kBundleSchema) {
+  const json& schema = manifest.at("schema");
+  const bool is_older = schema == kOlderBundleSchema;
+  if (schema != kBundleSchema && !is_older) {
     throw other_version(name, "its manifest has another schema than this version reads");
   }
   Bundle bundle{.manifest = std::string(unpacked.manifest),
                 .validity = validity_at(manifest),
                 .compiler = manifest.at("compiler"),
+                .batch_invariant = !is_older && manifest.at("batch_invariant").get<bool>(),
                 .kernels = {},
                 .rows = {}};
   if (manifest.at("launch_interface") != launch_interface_hash()) {

@@ -38,12 +38,17 @@ struct Bundle {
   std::string manifest;  ///< the JSON that all of this was read from
   Validity validity;
   std::string compiler;  ///< version of NVRTC, "13.0"
+  /// Its kernels give a row of D the same bits whatever M is (families/sum_order.h), so whoever
+  /// launches them must do so at every M of an N and K that it has.
+  bool batch_invariant = false;
   std::vector<BundleKernel> kernels;
   std::vector<BundleRow> rows;
 };
 
-/// The schema of the manifest.
-inline constexpr std::string_view kBundleSchema = "hgemm-tune bundle 1";
+/// The schema of the manifest. Since 2 it says whether the bundle is batch-invariant; one of schema
+/// 1, which is not, is read, too.
+inline constexpr std::string_view kBundleSchema = "hgemm-tune bundle 2";
+inline constexpr std::string_view kOlderBundleSchema = "hgemm-tune bundle 1";
 
 /// Hash of the headers that say how a kernel is launched (parameters, shared memory, grid): those
 /// of kernels/ that host code includes, too. A bundle's cubins agree with the launching code of a

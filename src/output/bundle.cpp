@@ -39,6 +39,9 @@ std::string format_bundle(const Bundle& bundle, const Style& style) {
       "exported by hgemm-tune {}\n",
       v.gpu_name, v.compute_major, v.compute_minor, v.sm_count, range(v.driver_min, v.driver_max),
       range(v.cuda_min, v.cuda_max), bundle.compiler, v.revision));
+  if (bundle.batch_invariant) {
+    pieces.emplace_back("Batch-invariant: the bits of a row of D do not depend on M\n");
+  }
   Table table;
   table.columns = {{"shape", false, Table::Fit::kWrapped, 0},
                    {"config", false, Table::Fit::kBelow, 1},

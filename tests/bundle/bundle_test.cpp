@@ -85,6 +85,24 @@ TEST(Bundle, IsReadAsItWasWritten) {
   EXPECT_EQ(bundle.validity.driver_max, "580.159.04");
 }
 
+TEST(Bundle, SaysWhetherItIsBatchInvariant) {
+  EXPECT_FALSE(parse_bundle(written(planned()), "x.hgb").batch_invariant);
+  const ExportPlan plan =
+      plan_export({recorded(export_shape(256, 512, 640),
+                            {timed(std::string(kCublasLabel), 15), timed(label(kWide), 12)})},
+                  {.allowed = {.batch_invariant = true}});
+  const std::string bytes = written(plan);
+  EXPECT_TRUE(parse_bundle(bytes, "x.hgb").batch_invariant);
+  // Bundles of the schema before are read, and have no word of it.
+  const std::string older = with_manifest(bytes, [](auto& manifest) {
+    manifest["schema"] = "hgemm-tune bundle 1";
+    manifest.erase("batch_invariant");
+  });
+  EXPECT_FALSE(parse_bundle(older, "x.hgb").batch_invariant);
+  EXPECT_EQ(refusal(with_manifest(bytes, [](auto& m) { m.erase("batch_invariant"); })).fault,
+            BundleFault::kOtherVersion);
+}
+
 TEST(Bundle, EveryByteThatChangedIsFound) {
   const std::string bytes = written(planned());
   std::mt19937 random(7);

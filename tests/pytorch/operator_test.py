@@ -335,6 +335,23 @@ class Models(unittest.TestCase):
         self.assertEqual(report.replaced, (), "and is given back")
         self.assertIs(type(self.model.up), torch.nn.Linear)
 
+    def test_a_batch_invariant_bundle_computes_all_layers_that_it_has(self):
+        self.assertFalse(self.bundle.batch_invariant)
+        support.export(PROGRAM, FOLDER / "invariant.hgb", SHAPES, "--batch-invariant")
+        bundle = hgemm_tune.load(FOLDER / "invariant.hgb")
+        self.addCleanup(bundle.close)
+        self.addCleanup(hgemm_tune.use, None)
+        self.assertTrue(bundle.batch_invariant)
+        self.assertFalse(any("split" in row["label"] for row in bundle.rows))
+        for row in bundle.rows:
+            row["gain"] = False
+        report = hgemm_tune.patch(self.model, bundle)
+        self.assertTrue(report.batch_invariant)
+        self.assertEqual([layer.name for layer in report.replaced], ["up"])
+        self.assertRegex(str(report), "^1 of 7 linear layers replaced, batch-invariant: by kernels "
+                                      "at every number of rows, gain or not\n")
+        self.assertEqual(len(hgemm_tune.pytorch.proven_products(bundle)), 1)
+
     def test_a_transposed_weight_is_left_alone(self):
         layer = torch.nn.Linear(8, 16, bias=False, dtype=torch.bfloat16)
         layer.weight = torch.nn.Parameter(normal(8, 16).t())

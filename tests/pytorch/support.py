@@ -69,9 +69,9 @@ def begin_without_gpu(needs=()):
     return build, program, folder
 
 
-def export(program, path, shapes):
+def export(program, path, shapes, *options):
     done = subprocess.run([program, "export", "--format", "bundle", "-o", path, "--recorded",
-                           "--shapes", shapes], capture_output=True, text=True,
+                           "--shapes", shapes, *options], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL)
     assert done.returncode == 0, done.stderr
     return path

@@ -54,6 +54,10 @@ class BundleLaunch : public testing::Test {
  private:
   std::vector<std::unique_ptr<hgemm_bundle_plan, void (*)(hgemm_bundle_plan*)>> plans_;
 };
+class InvariantBundle : public BundleLaunch {
+ protected:
+  InvariantBundle() : BundleLaunch(plan_of_invariant()) {}
+};
 class BundleThatPacks : public BundleLaunch {
  protected:
   BundleThatPacks() : BundleLaunch(plan_with_packing()) {}
@@ -154,6 +158,40 @@ TEST_F(BundleLaunch, OnlyGainsAreNearATunedProblem) {
   EXPECT_THAT(opened.misses(), HasSubstr("m: 63, n: 512, k: 640, weight: 2}"));
   EXPECT_THAT(opened.misses(), Not(HasSubstr("m: 64,")));
   EXPECT_EQ(launch(plan_of(c_problem(0, 512, 648)), 256), 0) << "any kernel, if any will do";
+}
+
+// Another library would give other bits at the numbers of rows that it computes.
+TEST_F(InvariantBundle, ItsKernelsComputeEveryNumberOfRows) {
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 640), HGEMM_BUNDLE_ONLY_GAINS);
+  for (const std::int64_t m : {1, 3, 4, 16, 17, 63, 64, 256, 257, 100'000}) {
+    EXPECT_EQ(launch(plan, m), 0) << m << " rows: " << hgemm_bundle_error();
+    const std::string& function = fake_driver().launches.back().function;
+    EXPECT_EQ(function.find("csplit"), function.npos) << "the fastest one at 16 rows cuts K";
+  }
+  const std::vector<FakeLaunch>& launches = fake_driver().launches;
+  EXPECT_THAT(launches[3].function, HasSubstr("fixed"));
+  EXPECT_THAT(launches[4].function, Not(HasSubstr("fixed")));
+  EXPECT_EQ(launches[0].function, launches[1].function);
+  EXPECT_NE(launches[0].function, launches.back().function) << "each has the nearest";
+  EXPECT_THAT(opened.misses(), HasSubstr("shapes: []"));
+}
+
+TEST_F(InvariantBundle, OtherLayersAreLeftAtEveryNumberOfRows) {
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 648), HGEMM_BUNDLE_ONLY_GAINS);
+  for (const std::int64_t m : {1, 16, 256, 100'000}) {
+    EXPECT_EQ(launch(plan, m), HGEMM_BUNDLE_NOT_TUNED) << m;
+  }
+}
+
+TEST_F(InvariantBundle, OperandsBetweenUnitsHaveItsKernelsToo) {
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 640), HGEMM_BUNDLE_ONLY_GAINS);
+  hgemm_tuned_operands operands{};
+  operands.a = memory[2] + 2;
+  operands.d = memory[3];
+  std::size_t bytes = 0;
+  EXPECT_EQ(hgemm_bundle_plan_workspace_bytes_at(plan, 16, &operands, &bytes), 0)
+      << "by the kernel of another layer, which packs";
+  EXPECT_GT(bytes, 0U);
 }
 
 TEST_F(BundleLaunch, RefusesWhatItCannotUse) {
