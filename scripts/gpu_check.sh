@@ -33,8 +33,8 @@ run_gtest() {
 # Compiling takes most of the time of these, and each of their tests stands alone: eight processes at
 # the same time, on all GPUs in turn, share the tests. (Not so tests that judge times, or that have
 # other processes on their GPU.)
-in_shards=" accuracy_test batch_test epilogue_test fp32_output_test fp8_test kernel_test "
-in_shards+="odd_sizes_test output_scales_test quantise_test verify_test "
+in_shards=" accuracy_test batch_invariant_test batch_test epilogue_test fp32_output_test fp8_test "
+in_shards+="kernel_test odd_sizes_test output_scales_test quantise_test verify_test "
 run_shards() {
   local shards=8 shard gpus pids=() passed=() failed=()
   mapfile -t gpus < <(visible_gpus)
