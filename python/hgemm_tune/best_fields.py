@@ -158,13 +158,6 @@ class Best:
     #: upper end of its 95 % interval. None if: there is no ratio, only screening was measured, or
     #: few rounds
     pdl_off_ratio_cublaslt_high: float | None
-    #: time of the config, which is batch-invariant, by that of any_kind_label; 1 where that is the
-    #: same. Beside configs of another race it is found by the ratios to cublas. None if: any config
-    #: may answer (without --batch-invariant), or no config of another kind ended ok
-    price: float | None
-    #: the best config of any kind in the same database, batch-invariant or not. None if: any config
-    #: may answer (without --batch-invariant), or no config of another kind ended ok
-    any_kind_label: str | None
     #: median time that the host spends in a call (us). None if: the regime is not single, or the
     #: config was only screened
     host_us: float | None
@@ -214,3 +207,10 @@ class Best:
     accumulator: str
     #: scale of a D of 8 bits: given, or blocks, which the kernel finds
     d_scaling: str
+    #: time of the config, which is batch-invariant, by that of any_kind_label; 1 where that is the
+    #: same. Beside configs of another race it is found by the ratios to cublas. None if: any config
+    #: may answer (without --batch-invariant), or no config of another kind ended ok
+    price: float | None
+    #: the best config of any kind in the same database, batch-invariant or not. None if: any config
+    #: may answer (without --batch-invariant), or no config of another kind ended ok
+    any_kind_label: str | None

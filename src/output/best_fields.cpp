@@ -565,8 +565,8 @@ std::span<const BestField> best_fields() {
   static const std::vector<BestField> kFields = [] {
     std::vector<BestField> all = problem_fields_of<BestRow, problem_of_best>();
     for (const auto& part : {fields_of_time(), fields_of_proof(), fields_of_origin(),
-                             fields_without_pdl(), fields_of_price(), fields_of_calls(),
-                             fields_of_cards(), fields_of_epilogues(), fields_of_batches()}) {
+                             fields_without_pdl(), fields_of_calls(), fields_of_cards(),
+                             fields_of_epilogues(), fields_of_batches(), fields_of_price()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -408,7 +408,7 @@ TEST(JsonOutput, HasTheseKeysInThisOrder) {
       "pdl_off_ratio_cublaslt pdl_off_ratio_cublaslt_low pdl_off_ratio_cublaslt_high host_us "
       "kernel_us cublas_host_us cublas_kernel_us cublaslt_host_us cublaslt_kernel_us card "
       "confirmed second_card second_card_label neighbours cublaslt_epilogue stride_a stride_b "
-      "stride_d products accumulator d_scaling";
+      "stride_d products accumulator d_scaling price any_kind_label";
   for (const auto& object : list) {
     std::string keys;
     for (const auto& [key, value] : object.items()) keys += (keys.empty() ? "" : " ") + key;
@@ -533,17 +533,18 @@ TEST(Csv, HasTheSameColumnsQuotedWhereNeeded) {
       "pdl_off_ratio_cublaslt,pdl_off_ratio_cublaslt_low,pdl_off_ratio_cublaslt_high,"
       "host_us,kernel_us,cublas_host_us,cublas_kernel_us,cublaslt_host_us,cublaslt_kernel_us,"
       "card,confirmed,second_card,second_card_label,neighbours,cublaslt_epilogue,stride_a,"
-      "stride_b,stride_d,products,accumulator,d_scaling\n"
+      "stride_b,stride_d,products,accumulator,d_scaling,price,any_kind_label\n"
       "2048,32000,4096,bf16,TN,4096,4096,32000,normal,prefill/logits|all,sustained," +
           kSafeLabel +
           ",100.126,687.25,0.98,0.978,0.983,0.96,0.958,0.963,1605.4,0.7923,4.094772746339611,,,"
           "true,bm128.y bm128.z,98.12,96.12,cublaslt.3,,,,0,full,2048x32000x4096,bf16,bf16,bf16,"
           "1,none,plain,,safe,,NVIDIA H200,580.1,13.0,13.1.0,2026-11-20,,,,,,,,,,,,,,,,,,,,,,,,,"
-          "strided,fp32,given\n3,5,7,fp16,TN,7,7,5,normal,\"odd, \"\"one\"\"\",sustained,"
+          "strided,fp32,given,,\n3,5,7,fp16,TN,7,7,5,normal,\"odd, \"\"one\"\"\",sustained,"
           ",,,,,,,,,,,,,,false,,,,,,,,,,3x5x7.fp16,fp16,fp16,fp16,1,none,plain,,,,NVIDIA "
-          "H200,580.1,13.0,13.1.0,2026-11-21,,,,,,,,,,,,,,,,,,,,,,,,,strided,fp32,given\n");
-  EXPECT_THAT(format_best({}, Format::kCsv),
-              ::testing::MatchesRegex("m,n,k[^\n]*,date,ratio_cublas_joules[^\n]*,d_scaling\n"));
+          "H200,580.1,13.0,13.1.0,2026-11-21,,,,,,,,,,,,,,,,,,,,,,,,,strided,fp32,given,,\n");
+  EXPECT_THAT(
+      format_best({}, Format::kCsv),
+      ::testing::MatchesRegex("m,n,k[^\n]*,date,ratio_cublas_joules[^\n]*,any_kind_label\n"));
 }
 
 TEST(MachineJson, NamesEveryField) {
