@@ -29,11 +29,12 @@ HGEMM_HOST_DEVICE constexpr int row_blocks_of_tile(int rows) {
   if (rows % kScaleBlock == 0) return rows / kScaleBlock;
   return (rows - 8) / kScaleBlock + 2;
 }
-/// Columns of a consumer's part of a tile, from a multiple of so many on, that lie in one block of
-/// B: the part has `cols`, and tiles begin at multiples of `bn`.
+/// Whether each tile of `bn` rows of B begins with a block of scales, or lies within one.
 HGEMM_HOST_DEVICE constexpr bool is_within_blocks(int bn) {
   return bn % kScaleBlock == 0 || kScaleBlock % bn == 0;
 }
+/// Columns of a consumer's part of a tile, from a multiple of so many on, that lie in one block of
+/// B: the part has `cols`, and tiles begin at multiples of `bn`.
 HGEMM_HOST_DEVICE constexpr int run_of_columns(int bn, int cols) {
   const int run = is_within_blocks(bn) ? kScaleBlock : cols & -cols;
   return run < kScaleBlock ? run : kScaleBlock;
