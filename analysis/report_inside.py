@@ -20,6 +20,7 @@ def per_k_block(probe, role):
 PHASES = {  # colour, text on it, name
     "wait_full": ("late-soft", "ink", "wait for data"), "mma_issue": ("ours", "paper", "MMA issue"),
     "mma_wait": ("ours-mid", "on-mid", "MMA wait"), "release": ("base-soft", "ink", "release"),
+    "promote": ("ours-soft", "ink", "promote"),
     "epilogue": ("base", "paper", "epilogue"), "store": ("base", "paper", "store"),
     "order": ("base-soft", "ink", "order"), "wait_empty": ("late-soft", "ink",
         "wait for a free stage"),
@@ -47,7 +48,8 @@ def stacked(canvas, left, top, width, height, parts, whole):
         at += cycles
 
 
-CONSUMER = ["wait_full", "mma_issue", "mma_wait", "release", "epilogue", "store"]
+MAIN_LOOP = ["wait_full", "mma_issue", "mma_wait", "release", "promote"]
+CONSUMER = [*MAIN_LOOP, "epilogue", "store"]
 PRODUCER = ["order", "wait_empty", "issue"]
 
 
@@ -111,7 +113,7 @@ def cycles(data):
     busiest, panels, now = [], [], 0
     for probe in probes:
         parts, _ = per_k_block(probe, "consumer")
-        loop = sum(parts.get(p, 0) for p in CONSUMER[:4])
+        loop = sum(parts.get(p, 0) for p in MAIN_LOOP)
         share = probe["mma_cycles_needed"] / loop if probe["mma_cycles_needed"] and loop else None
         labels = best.get(probe["shape"], [])
         note = "probed; no race of this shape is in this report"
@@ -132,7 +134,7 @@ def cycles(data):
         panels.append(Panel(62 + 40 * len(steps), lambda canvas: draw_steps(canvas, main, steps)))
     title = "Where the cycles go"
     see = (f"{now} of {len(probes)} probed kernels are the best of their shape now. The consumer's time "
-           "is above, the producer's below, in cycles: blue multiplies, orange waits, grey is release, "
+           "is above, the producer's below, in cycles: blue multiplies (the palest adds sums that are promoted), orange waits, grey is release, "
            "epilogue, store and order; a producer that waits is ahead, a consumer that waits is starved. "
            "\"Busy\" is what the wgmmas of a k block take by the model, over the phases of the main loop.")
     if busiest:

@@ -200,8 +200,10 @@ struct Consumer {
   }
 
   /// As multiply(), with sums that are promoted (tiled/promotion.cuh) after each stage.
+  template <class... Probe>
   __device__ __forceinline__ TileOrigin<kKernel> multiply_promoted_stages(
-      const Work& work, Accumulators<kKernel>& accumulators, WaitingTile<kKernel>& waiting) {
+      const Work& work, Accumulators<kKernel>& accumulators, WaitingTile<kKernel>& waiting,
+      Probe&... probe) {
     using Pieces = PromotedPieces<kKernel>;
     using Scales = StageScales<kKernel>;
     constexpr int kLast = Pieces::kCount - 1;
@@ -213,6 +215,7 @@ struct Consumer {
       const bool is_last = k_block + 1 == work.end;
       stage = state.stage;
       if (!is_full) ptx::mbarrier_wait(pipeline.full(stage), state.parity());
+      (probe.lap(consumer_phase::kWaitFull), ...);
       is_full = false;
       if constexpr (is_dynamic(kKernel)) {
         if (is_last) is_last_tile = is_marked_last(stage);
@@ -229,9 +232,12 @@ struct Consumer {
         ptx::wgmma_fence();
         multiply_piece<kKernel>(sums, piece, rows, cols, 0);
         ptx::wgmma_commit_group();
+        (probe.lap(consumer_phase::kMmaIssue), ...);
         if (piece < kLast) {
           ptx::wgmma_wait_group<0>();
+          (probe.lap(consumer_phase::kMmaWait), ...);
           promote_piece<kKernel>(accumulators, sums, piece, scales_of_stage);
+          (probe.lap(consumer_phase::kPromote), ...);
         }
       }
       state.advance();
@@ -242,24 +248,32 @@ struct Consumer {
     };
     const auto add = [&](int i, bool has_next) {
       auto& [sums, scales_of_stage, stage] = stages[i];
+      (probe.lap(consumer_phase::kMmaWait), ...);
       if constexpr (!kHasBlockScales) {
         pipeline.release(stage, lane, sender);
       } else if constexpr (Scales::kAreInRegisters) {
         pipeline.release_read(stage, lane, sender, scales_of_stage.read);
       }
+      if constexpr (Scales::kAreInRegisters) (probe.lap(consumer_phase::kRelease), ...);
       is_full = has_next && ptx::mbarrier_try_wait(pipeline.full(state.stage), state.parity());
+      (probe.lap(consumer_phase::kWaitFull), ...);
       promote_piece<kKernel>(accumulators, sums, kLast, scales_of_stage);
+      (probe.lap(consumer_phase::kPromote), ...);
       if constexpr (!Scales::kAreInRegisters) {
         pipeline.release_read(stage, lane, sender, scales_of_stage.read);
+        (probe.lap(consumer_phase::kRelease), ...);
       }
     };
     forget<kKernel>(accumulators);
     turn.await();
     if (work.first < work.end) {
       ptx::mbarrier_wait(pipeline.full(state.stage), state.parity());
+      (probe.lap(consumer_phase::kWaitFull), ...);
       is_full = true;
       origin = begin(state.stage);
+      (probe.ready(work.tile, origin), ...);
       if constexpr (is_dynamic(kKernel)) origin.n &= ~1;
+      (probe.lap(consumer_phase::kMmaIssue), ...);
     }
     promote_each_stage<kKernel.mma_depth, promoted_group<kKernel>()>(work.first, work.end, issue,
                                                                      add);
@@ -267,8 +281,10 @@ struct Consumer {
   }
 
   /// As multiply(), with sums that are promoted after several stages.
+  template <class... Probe>
   __device__ __forceinline__ TileOrigin<kKernel> multiply_promoted(
-      const Work& work, Accumulators<kKernel>& accumulators, WaitingTile<kKernel>& waiting) {
+      const Work& work, Accumulators<kKernel>& accumulators, WaitingTile<kKernel>& waiting,
+      Probe&... probe) {
     constexpr int kInterval = kKernel.promote / kKernel.bk;  // in stages
     TileOrigin<kKernel> origin{};
     typename PromotedPieces<kKernel>::Sums sums;
@@ -282,7 +298,11 @@ struct Consumer {
         const bool is_last = k_block + 1 == work.end;
         const int stage = state.stage;
         ptx::mbarrier_wait(pipeline.full(stage), state.parity());
-        if (k_block == work.first) origin = begin(stage);
+        (probe.lap(consumer_phase::kWaitFull), ...);
+        if (k_block == work.first) {
+          origin = begin(stage);
+          (probe.ready(work.tile, origin), ...);
+        }
         if constexpr (is_dynamic(kKernel)) {
           if (is_last) is_last_tile = is_marked_last(stage);
           origin.n &= ~1;
@@ -292,11 +312,13 @@ struct Consumer {
         ptx::wgmma_fence();
         multiply_piece<kKernel>(sums, 0, rows, cols, k_block > first);
         ptx::wgmma_commit_group();
+        (probe.lap(consumer_phase::kMmaIssue), ...);
         if (kPingPong && is_last && !adds_addends<kKernel>(work.first, work.end, list.k_blocks)) {
           turn.pass();
         }
         if constexpr (kOverlapped) waiting.store(params, staging, is_last, lane);
         ptx::wgmma_wait_group<kKernel.mma_depth>();
+        (probe.lap(consumer_phase::kMmaWait), ...);
         if constexpr (kKernel.mma_depth == 0) {
           pipeline.release(stage, lane, sender);
         } else {
@@ -304,12 +326,16 @@ struct Consumer {
           previous_stage = stage;
         }
         state.advance();
+        (probe.lap(consumer_phase::kRelease), ...);
       }
       if constexpr (kKernel.mma_depth > 0) {
         ptx::wgmma_wait_group<0>();
+        (probe.lap(consumer_phase::kMmaWait), ...);
         pipeline.release(previous_stage, lane, sender);
+        (probe.lap(consumer_phase::kRelease), ...);
       }
       promote_piece<kKernel>(accumulators, sums, 0, no_scales);
+      (probe.lap(consumer_phase::kPromote), ...);
     }
     return origin;
   }
@@ -410,9 +436,9 @@ __device__ __forceinline__ TileOrigin<kKernel> multiplied(Consumer<kKernel>& con
                                                           WaitingTile<kKernel>& waiting,
                                                           Probe&... probe) {
   if constexpr (kKernel.promote == kKernel.bk) {
-    return consumer.multiply_promoted_stages(work, accumulators, waiting);
+    return consumer.multiply_promoted_stages(work, accumulators, waiting, probe...);
   } else if constexpr (kKernel.promote != 0) {
-    return consumer.multiply_promoted(work, accumulators, waiting);
+    return consumer.multiply_promoted(work, accumulators, waiting, probe...);
   } else {
     return consumer.multiply(work, accumulators, waiting, probe...);
   }

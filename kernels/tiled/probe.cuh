@@ -4,8 +4,8 @@
 // enough to change that).
 //
 // A stamp costs one read of the clock and one addition, by all threads of a role; the role's first
-// thread writes the records. Registers are scarce: a consumer has four sums and the last stamp in
-// its main loop, and one sum in the epilogue.
+// thread writes the records. Registers are scarce: a consumer has four sums (five if it promotes)
+// and the last stamp in its main loop, and one sum in the epilogue.
 #pragma once
 
 #include "common/ptx.cuh"

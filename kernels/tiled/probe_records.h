@@ -20,16 +20,22 @@ enum : int {
 };
 }
 
-/// Phases of a consumer. The first four follow one another from ProbeTile::begin to loop_end. From
-/// store_begin to end, staging (kEpilogue) alternates with storing, which is the rest of that time:
-/// waiting for a staging box and issuing its copy, or everything with the direct store path.
+/// Phases of a consumer. All before kEpilogue follow one another from ProbeTile::begin to loop_end.
+/// From store_begin to end, staging (kEpilogue) alternates with storing, which is the rest of that
+/// time: waiting for a staging box and issuing its copy, or everything with the direct store path.
 /// Between loop_end and store_begin, and between tiles, the record is written.
+///
+/// Scales of blocks belong to the phase in which they are read: those that are loaded for a whole
+/// stage to kMmaIssue, because that happens before its wgmmas, and those that are loaded for one
+/// group of columns after the other to kPromote. A stage with such scales is released when they
+/// have arrived, so what is left to wait for them is in kRelease.
 namespace consumer_phase {
 enum : int {
   kWaitFull,  ///< for the copies of a stage
   kMmaIssue,  ///< fence, wgmmas, commit
   kMmaWait,   ///< wgmma.wait_group
   kRelease,   ///< telling the producers
+  kPromote,  ///< the tensor cores' sums, scaled, added to those in registers (TiledConfig::promote)
   kEpilogue,  ///< accumulators to the output type, into shared memory
   kCount
 };

@@ -173,9 +173,11 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
       {Rule::kOutputScales, kOutputScalesRule.name, kOutputScalesRule.reason},
       {Rule::kProbe, "probe",
        "cycle stamps follow consumers that share each tile, not ping-pong ones, nor tiles cut "
-       "along K or taken from a queue or packed or numbered by GPCs, nor many products, nor sums "
-       "that are promoted, and need a producer with more than 24 registers (two consumers of at "
-       "most 192 values a thread)"},
+       "along K or taken from a queue or packed or numbered by GPCs, nor many products, and need a "
+       "producer with more than 24 registers (two consumers of at most 192 values a thread). Where "
+       "sums are promoted, a consumer has a stamp more and needs 8 registers more (24 of three, "
+       "with the overlapped store, scales of blocks or a bk of 256), but for the tiles that are "
+       "tuned for most (stamps_fit() in registers.h)"},
       {Rule::kExtents, "extents",
        "a kernel that is made for one problem needs an M, an N and a K that it supports, without "
        "padding: at least 1, at most 2^30, and whole units of 16 bytes where its store or its lack "
@@ -327,7 +329,8 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
   if (smem_layout(k).total_bytes > smem_limit(k.ctas_per_sm, limits)) return Rule::kSharedMemory;
   if (k.gemm.m != 0 && why_unsupported(k, fixed_extents(k.gemm))) return Rule::kExtents;
   if (k.probe && (k.schedule == Schedule::kPingPong || cuts_k(k) || is_dynamic(k) || k.pack ||
-                  k.gpc || k.gemm.batched || producer_registers(k) < 32 || k.promote != 0)) {
+                  k.gpc || k.gemm.batched || producer_registers(k) < 32 ||
+                  needed_registers(k) + stamp_registers(k) > usable_registers(k))) {
     return Rule::kProbe;
   }
   return Rule::kValid;

@@ -117,6 +117,61 @@ TEST(Fp8Kernels, CompileWithEveryWayToStoreTheScalesThatTheyFind) {
   }
 }
 
+/// Tiles that are tuned for most, with cycle stamps: each way to promote, and each kind of scales.
+TEST(Fp8Kernels, ProbedOnesCompileWithoutSpills) {
+  struct Probed {
+    const char* key;
+    const char* label;
+  };
+  std::vector<Kernel> kernels;
+  for (const Probed& probed : {
+           Probed{"e4m3", "bm128.bn128.bk128.q4.c1x1.coop2.d1.acc256.linear.tma.persist"},
+           Probed{"e4m3", "bm128.bn200.bk128.q4.c2x1.coop2.d1.acc256.group8.tma.persist"},
+           Probed{"e4m3", "bm64.bn80.bk128.q8.c1x1.coop1.d1.acc128.linear.tma.persist"},
+           Probed{"e4m3.dfp32", "bm128.bn64.bk128.q4.c1x1.coop2.d0.acc512.linear.direct.persist"},
+           Probed{"e4m3.scaling-tensor",
+                  "bm128.bn256.bk128.q4.c2x1.cols2.d0.acc128.snake8.tma.single"},
+           Probed{"e4m3.scaling-rows",
+                  "bm64.bn80.bk128.q10.c1x1.cols2.d0.acc128.linear.tma.persist"},
+           Probed{"e4m3.scaling-blocks",
+                  "bm128.bn256.bk128.q4.c1x1.coop2.d0.acc128.snake16.tma.persist"},
+           Probed{"e4m3.scaling-blocks",
+                  "bm256.bn128.bk128.q3.c1x2.coop2.d0.acc128.group8.tma.persist"},
+           Probed{"e4m3.scaling-blocks",
+                  "bm128.bn128.bk128.q5.c2x1.coop2.d1.acc128.group8.tma.persist"},
+           Probed{"e4m3.scaling-row_blocks",
+                  "bm128.bn128.bk128.q4.c1x1.coop2.d0.acc128.linear.tma.persist"},
+           Probed{"e4m3", "bm128.bn96.bk128.q6.c2x1.coop2.d1.acc512.group1.overlap.persist"},
+       }) {
+    const GemmProblem problem = parse_problem(std::string("4096x4096x4096.") + probed.key);
+    auto config = std::get<TiledConfig>(parse_label(probed.label));
+    EXPECT_EQ(why_not(config, problem), nullptr) << probed.key << " " << probed.label;
+    config.probe = true;
+    EXPECT_EQ(why_not(config, problem), nullptr) << probed.key << " " << probed.label;
+    kernels.push_back(kernel_for(config, problem));
+  }
+  expect_all_compile(kernels);
+}
+
+/// As Kernels.ReadNoClock: only probed builds read a clock where sums are promoted.
+TEST(Fp8Kernels, OnlyProbedOnesReadAClock) {
+  const JobMaker jobs(embedded_kernels(), default_compile_flags());
+  const auto clocks = [&](const TiledConfig& config, const char* key) {
+    const GemmProblem problem = parse_problem(std::string("512x512x512.") + key);
+    const std::string ptx = nvrtc_ptx(jobs.job(kernel_source(kernel_for(config, problem))));
+    int found = 0;
+    for (auto at = ptx.find("%clock;"); at != ptx.npos; at = ptx.find("%clock;", at + 1)) ++found;
+    return found;
+  };
+  TiledConfig every_second{.bk = 128, .promote = 256};
+  TiledConfig each{.bk = 128, .mma_depth = 0, .promote = 128};
+  EXPECT_EQ(clocks(every_second, "e4m3"), 0);
+  EXPECT_EQ(clocks(each, "e4m3.scaling-blocks"), 0);
+  every_second.probe = each.probe = true;
+  EXPECT_GT(clocks(every_second, "e4m3"), 10);
+  EXPECT_GT(clocks(each, "e4m3.scaling-blocks"), 10);
+}
+
 /// Whatever the rules allow compiles without a spill: random points of the whole space.
 TEST(Fp8Kernels, ASampleOfTheSpaceCompiles) {
   constexpr std::size_t kOfEach = 4;

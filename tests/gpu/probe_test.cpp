@@ -3,6 +3,7 @@
 #include <map>
 
 #include "families/family.h"
+#include "gemm/codec.h"
 #include "studies/probe/launch.h"
 #include "studies/probe/run.h"
 #include "support.h"
@@ -54,8 +55,9 @@ void expect_consistent(const Study& study, const TiledConfig& config, const Gemm
   EXPECT_EQ(figure(study, "producer", "order").count, tiles);
   EXPECT_EQ(figure(study, "consumer", "epilogue").count, tiles * config.consumers);
 
-  const double consumer = sum(
-      study, "consumer", {"wait_full", "mma_issue", "mma_wait", "release", "epilogue", "store"});
+  double consumer = sum(study, "consumer",
+                        {"wait_full", "mma_issue", "mma_wait", "release", "epilogue", "store"});
+  if (config.promote != 0) consumer += figure(study, "consumer", "promote").cycles;
   const double consumer_total = figure(study, "consumer", "total").cycles;
   EXPECT_LE(consumer, consumer_total);
   // The rest is the writing of the records: 5.1 % of the 64x64 tiles of 2049x3080x4104 (H200).
@@ -112,6 +114,47 @@ TEST_F(ProbeTest, ASingleTileAddsUp) {
   ASSERT_EQ(study.status, Status::kOk);
   EXPECT_EQ(figure(study, "producer", "order").count, 2);
   expect_consistent(study, config, problem);
+}
+
+// Sums that are promoted: after each stage in one piece, in pieces, and with two stages in flight;
+// after several stages; and with scales that are read before or while they are added.
+TEST_F(ProbeTest, PromotedSumsAddUpAndTheirPromotionIsAPhase) {
+  struct Promoted {
+    const char* key;
+    const char* label;
+  };
+  for (const Promoted& one : {
+           Promoted{"2049x3080x4112.e4m3",
+                    "bm128.bn128.bk128.q4.c1x1.coop2.d1.acc256.linear.tma.persist"},
+           Promoted{"2049x3080x4112.e4m3",
+                    "bm128.bn128.bk128.q4.c1x1.coop2.d0.acc512.linear.direct.persist"},
+           Promoted{"2049x3080x4112.e4m3.scaling-tensor",
+                    "bm128.bn256.bk128.q4.c2x1.cols2.d0.acc128.snake8.tma.single"},
+           Promoted{"2049x3080x4112.e4m3.scaling-rows",
+                    "bm64.bn80.bk128.q8.c1x1.coop1.d1.acc128.linear.tma.persist"},
+           Promoted{"2052x3080x4112.e4m3.scaling-blocks",
+                    "bm256.bn128.bk128.q3.c1x2.coop2.d0.acc128.group8.tma.persist"},
+           Promoted{"2052x3080x4112.e4m3.scaling-blocks",
+                    "bm128.bn128.bk128.q5.c2x1.coop2.d1.acc128.group8.tma.persist"},
+           Promoted{"2052x3080x4112.e4m3.scaling-row_blocks",
+                    "bm128.bn128.bk128.q4.c1x1.coop2.d0.acc128.linear.tma.persist"},
+           Promoted{"2049x3080x4112.e4m3",
+                    "bm128.bn96.bk128.q6.c2x1.coop2.d1.acc512.group1.overlap.persist"},
+       }) {
+    const GemmProblem problem = parse_problem(one.key);
+    const auto config = std::get<TiledConfig>(parse_label(one.label));
+    const Study study = probe(config, problem);
+    if (study.status != Status::kOk) continue;  // probe() has said so
+    expect_consistent(study, config, problem);
+    const CycleFigure promote = figure(study, "consumer", "promote");
+    EXPECT_EQ(promote.count, figure(study, "consumer", "mma_wait").count) << study.label;
+    // Each sum takes an addition; a warp issues one instruction a cycle. A tile of few elements of
+    // K has a promotion more than there are whole intervals.
+    const double least = accumulators_per_thread(config) * static_cast<double>(config.bk) /
+                         static_cast<double>(config.promote);
+    EXPECT_GT(promote.mean(), 0.9 * least) << study.label;
+    EXPECT_LT(promote.mean(), 20 * least + 200) << study.label;
+  }
 }
 
 // The main loop of 128x256 with two consumers: 8 wgmmas of 128 cycles per k block and SM. More than

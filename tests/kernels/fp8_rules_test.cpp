@@ -14,6 +14,8 @@ constexpr GemmKind kFast{.input = DataType::kE4m3, .fast_sums = true};
 constexpr GemmKind kFastTo8Bits{
     .input = DataType::kE4m3, .output = DataType::kE4m3, .fast_sums = true};
 constexpr GemmKind kScaledRows{.input = DataType::kE4m3, .scaling = Scaling::kRows};
+constexpr GemmKind kScaledBlocks{.input = DataType::kE4m3, .scaling = Scaling::kBlocks};
+constexpr GemmKind kScaledRowBlocks{.input = DataType::kE4m3, .scaling = Scaling::kRowBlocks};
 
 struct TiledCase {
   TiledRule rule;
@@ -86,7 +88,35 @@ const TiledCase kTiled[] = {
      {.bm = 128, .bn = 240, .bk = 128, .stages = 3, .mma_depth = 0, .promote = 128}},
     {TiledRule::kAccumulators, {.bm = 128, .bn = 208, .bk = 128, .stages = 3, .promote = 256}},
     {TiledRule::kValid, {.bm = 128, .bn = 200, .bk = 128, .stages = 3, .promote = 256}},
-    {TiledRule::kProbe, {.bk = 128, .promote = 256, .probe = true}},
+    // Stamps follow sums that are promoted, where there are registers for them.
+    {TiledRule::kValid, {.bk = 128, .promote = 256, .probe = true}},
+    {TiledRule::kValid,
+     {.bn = 256, .bk = 128, .stages = 3, .mma_depth = 0, .promote = 128, .probe = true},
+     kScaledBlocks},
+    {TiledRule::kValid,
+     {.bm = 256, .bk = 128, .stages = 3, .mma_depth = 0, .promote = 128, .probe = true},
+     kScaledBlocks},
+    {TiledRule::kValid,
+     {.bm = 64,
+      .bn = 208,
+      .bk = 128,
+      .stages = 3,
+      .schedule = Schedule::kColumns,
+      .promote = 128,
+      .store = StorePath::kOverlapped},
+     kScaledRowBlocks},
+    {TiledRule::kProbe,
+     {.bm = 64,
+      .bn = 208,
+      .bk = 128,
+      .stages = 3,
+      .schedule = Schedule::kColumns,
+      .promote = 128,
+      .store = StorePath::kOverlapped,
+      .probe = true},
+     kScaledRowBlocks},
+    {TiledRule::kProbe,
+     {.bn = 64, .bk = 128, .schedule = Schedule::kPingPong, .promote = 256, .probe = true}},
     {TiledRule::kValid, {.bk = 128, .probe = true}, kFast},
     {TiledRule::kValid, {.bk = 128, .promote = 256}, kScaledRows},
 };
@@ -97,6 +127,19 @@ TEST(Fp8Rules, OfTiledKernelsRejectWhatTheyName) {
     const TiledRule rule = why_invalid(kernel);
     EXPECT_EQ(rule, c.rule) << build_name(kernel) << ": " << rule_text(rule).name;
   }
+}
+
+// A producer with 24 registers spills with stamps, and consumers that promote need no more than
+// 232.
+TEST(Fp8Rules, StampsLeaveTheProducerItsRegisters) {
+  TiledKernel kernel{{.bn = 256, .bk = 128, .stages = 3, .mma_depth = 0, .promote = 128},
+                     kScaledBlocks};
+  EXPECT_EQ(consumer_registers(kernel), 240);
+  EXPECT_EQ(producer_registers(kernel), 24);
+  kernel.probe = true;
+  EXPECT_EQ(consumer_registers(kernel), 232);
+  EXPECT_EQ(producer_registers(kernel), 40);
+  EXPECT_EQ(why_invalid(kernel), TiledRule::kValid);
 }
 
 TEST(Fp8Rules, OfSwapAbKernelsRejectWhatTheyName) {

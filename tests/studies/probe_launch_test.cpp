@@ -77,6 +77,21 @@ ProbeLaunch launch_of_test() {
   return launch;
 }
 
+/// The same with e4m3 operands, whose sums are promoted every second k block: 4 k blocks a tile.
+/// Half of what consumers waited for their wgmmas is promotion.
+ProbeLaunch promoted_launch_of_test() {
+  ProbeLaunch launch = launch_of_test();
+  launch.config.bk = 128;
+  launch.config.promote = 256;
+  launch.problem.set_types(DataType::kE4m3);
+  for (ProbeTile& tile : launch.tiles) {
+    if (tile.phases[consumer_phase::kEpilogue] == 0) continue;  // the producer's
+    tile.phases[consumer_phase::kMmaWait] = 480;
+    tile.phases[consumer_phase::kPromote] = 480;
+  }
+  return launch;
+}
+
 double mean(const std::vector<CycleFigure>& figures, const std::string& role,
             const std::string& phase) {
   for (const CycleFigure& figure : figures) {
@@ -126,6 +141,27 @@ TEST(ProbeLaunch, PhasesAddUpToWhatTheRoleTookAsAWhole) {
     if (figure.role == "consumer" && figure.phase == "total") {
       EXPECT_DOUBLE_EQ(sum / figure.cycles, 1992.0 / 2000);
     }
+  }
+}
+
+TEST(ProbeLaunch, PromotionIsAPhaseOfEachKBlock) {
+  const std::vector<CycleFigure> figures = cycle_figures(promoted_launch_of_test());
+  EXPECT_DOUBLE_EQ(mean(figures, "consumer", "promote"), 120) << "480 cycles in 4 k blocks";
+  EXPECT_DOUBLE_EQ(mean(figures, "consumer", "mma_wait"), 120);
+  EXPECT_DOUBLE_EQ(mean(figures, "article", "mma"), 360) << "as much as without, in 4 instead of 8";
+  double sum = 0;
+  double total = 0;
+  for (const CycleFigure& figure : figures) {
+    if (figure.role != "consumer") continue;
+    if (figure.phase == "total") total = figure.cycles;
+    for (const char* phase :
+         {"wait_full", "mma_issue", "mma_wait", "release", "promote", "epilogue", "store"}) {
+      if (figure.phase == phase) sum += figure.cycles;
+    }
+  }
+  EXPECT_DOUBLE_EQ(sum / total, 1992.0 / 2000);
+  for (const CycleFigure& figure : cycle_figures(launch_of_test())) {
+    EXPECT_NE(figure.phase, "promote") << "16-bit sums are not promoted";
   }
 }
 
@@ -193,7 +229,7 @@ TEST(ProbedConfigs, AreTheConfigWithStampsOrSayWhyNot) {
   }
 }
 
-TEST(ProbedConfigs, OfEightBitOperandsHaveSumsThatAreNotPromoted) {
+TEST(ProbedConfigs, OfEightBitOperandsHaveFastSumsOrPromotedOnes) {
   TiledConfig fast = config_of_test();
   fast.bk = 128;
   fast.stages = 3;
@@ -202,9 +238,16 @@ TEST(ProbedConfigs, OfEightBitOperandsHaveSumsThatAreNotPromoted) {
   TiledConfig promoted = fast;
   promoted.promote = 256;
   const ProbedConfig probed = with_probe(promoted, parse_problem("4096x4096x4096.e4m3"));
-  EXPECT_FALSE(probed.config);
-  EXPECT_EQ(probed.rejection.rule, "probe") << "and not what is wrong for 16-bit operands";
-  EXPECT_THAT(std::string(probed.rejection.reason), testing::HasSubstr("promoted"));
+  ASSERT_TRUE(probed.config);
+  EXPECT_EQ(probed.config->promote, 256);
+
+  const KernelConfig crowded =
+      parse_label("bm64.bn208.bk128.q3.c1x1.cols2.d1.acc128.linear.overlap.persist");
+  const ProbedConfig without =
+      with_probe(crowded, parse_problem("4096x4096x4096.e4m3.scaling-row_blocks"));
+  EXPECT_FALSE(without.config);
+  EXPECT_EQ(without.rejection.rule, "probe") << "and not what is wrong for 16-bit operands";
+  EXPECT_THAT(std::string(without.rejection.reason), testing::HasSubstr("promoted"));
 }
 
 }  // namespace

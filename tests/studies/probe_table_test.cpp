@@ -85,7 +85,7 @@ TEST(ProbeTable, PhasesComeAsTheyHappenWhateverTheStoresOrder) {
   // All phases of a consumer, and one that nobody knows.
   std::vector<CycleFigure> cycles;
   for (const char* phase : {"a_new_one", "drain", "epilogue", "mma_issue", "mma_wait", "prologue",
-                            "release", "setmaxnreg", "store", "total", "wait_full"}) {
+                            "promote", "release", "setmaxnreg", "store", "total", "wait_full"}) {
     cycles.push_back({"consumer", phase, "cta", 1, 100});
   }
   cycles.push_back({"producer", "issue", "k_block", 1, 100});
@@ -93,9 +93,22 @@ TEST(ProbeTable, PhasesComeAsTheyHappenWhateverTheStoresOrder) {
   const auto json = nlohmann::json::parse(format_probe({&stored, 1}, Format::kJson));
   std::vector<std::string> phases;
   for (const auto& figure : json.at(0).at("figures")) phases.push_back(figure.at("phase"));
-  EXPECT_THAT(phases,
-              ElementsAre("issue", "prologue", "setmaxnreg", "wait_full", "mma_issue", "mma_wait",
-                          "release", "epilogue", "store", "drain", "total", "a_new_one"));
+  EXPECT_THAT(phases, ElementsAre("issue", "prologue", "setmaxnreg", "wait_full", "mma_issue",
+                                  "mma_wait", "release", "promote", "epilogue", "store", "drain",
+                                  "total", "a_new_one"));
+}
+
+TEST(ProbeTable, PromotionHasARowAndARemark) {
+  RecordedStudy study = study_of_test();
+  EXPECT_THAT(format_probe({&study, 1}, Format::kTable), Not(HasSubstr("fp32 ones")));
+  std::vector<CycleFigure> cycles = cycles_of(study.study);
+  cycles.push_back({"consumer", "promote", "k_block", 160, 4000});
+  study.study.figures = recorded_cycles(cycles);
+  const std::string text = format_probe({&study, 1}, Format::kTable);
+  EXPECT_THAT(text, ContainsRegex("consumer +promote +25.0 +200 +2000 +20.0 %"));
+  EXPECT_THAT(text,
+              HasSubstr("adding the tensor cores' sums to fp32 ones takes 25 cycles a k block"));
+  EXPECT_THAT(text, HasSubstr("phases are 119.0 % of its time")) << "the promotion is one of them";
 }
 
 TEST(ProbeTable, AFailureSaysWhy) {

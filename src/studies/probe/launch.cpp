@@ -53,29 +53,33 @@ class Figures {
   std::vector<CycleFigure> figures_;
 };
 
-void add_producer(Figures& figures, const ProbeTile& tile, std::int64_t k_blocks) {
+void add_producer(Figures& figures, const ProbeTile& tile, const ProbeLaunch& launch) {
   const char* const role = "producer";
+  const std::int64_t k_blocks = k_blocks_of(launch);
   figures.add(role, "order", "tile", 1, tile.phases[producer_phase::kOrder]);
   figures.add(role, "wait_empty", "k_block", k_blocks, tile.phases[producer_phase::kWaitEmpty]);
   figures.add(role, "issue", "k_block", k_blocks, tile.phases[producer_phase::kIssue]);
 }
 
-void add_consumer(Figures& figures, const ProbeTile& tile, std::int64_t k_blocks) {
+void add_consumer(Figures& figures, const ProbeTile& tile, const ProbeLaunch& launch) {
   const char* const role = "consumer";
+  const std::int64_t k_blocks = k_blocks_of(launch);
   const double wait_full = tile.phases[consumer_phase::kWaitFull];
   const double mma_issue = tile.phases[consumer_phase::kMmaIssue];
   const double mma_wait = tile.phases[consumer_phase::kMmaWait];
   const double release = tile.phases[consumer_phase::kRelease];
+  const double promote = tile.phases[consumer_phase::kPromote];
   const double epilogue = tile.phases[consumer_phase::kEpilogue];
   const double after_loop = between(tile.store_begin, tile.end);
   figures.add(role, "wait_full", "k_block", k_blocks, wait_full);
   figures.add(role, "mma_issue", "k_block", k_blocks, mma_issue);
   figures.add(role, "mma_wait", "k_block", k_blocks, mma_wait);
   figures.add(role, "release", "k_block", k_blocks, release);
+  if (launch.config.promote != 0) figures.add(role, "promote", "k_block", k_blocks, promote);
   figures.add(role, "epilogue", "tile", 1, epilogue);
   figures.add(role, "store", "tile", 1, after_loop - epilogue);
   figures.add("article", "load", "k_block", k_blocks, wait_full);
-  figures.add("article", "mma", "k_block", k_blocks, mma_issue + mma_wait + release);
+  figures.add("article", "mma", "k_block", k_blocks, mma_issue + mma_wait + release + promote);
   figures.add("article", "store", "tile", 1, after_loop);
 }
 
@@ -210,7 +214,7 @@ std::vector<CycleFigure> cycle_figures(const ProbeLaunch& launch) {
   const auto roles = static_cast<std::size_t>(probe_roles(launch.config));
   for (std::size_t i = 0; i < launch.tiles.size(); ++i) {
     const auto add = i % roles == 0 ? add_producer : add_consumer;
-    add(figures, launch.tiles[i], k_blocks_of(launch));
+    add(figures, launch.tiles[i], launch);
   }
   std::map<unsigned, unsigned long long> first_entry_ns, last_finish_ns;
   for (std::size_t cta = 0; cta < launch.roles.size(); cta += roles) {

@@ -43,13 +43,14 @@ std::string contradiction(const ProbeLaunch& launch);
 /// Cycles by role and phase. Means are cycles / count.
 ///
 ///   producer   order (tile), wait_empty, issue (k_block): complete from begin to end of the role
-///   consumer   wait_full, mma_issue, mma_wait, release (k_block), epilogue, store (tile), each
-///              warpgroup counted by itself. What they leave of `total` is the writing of records.
+///   consumer   wait_full, mma_issue, mma_wait, release, of sums that are promoted also promote
+///              (k_block), epilogue, store (tile), each warpgroup counted by itself. What they
+///              leave of `total` is the writing of records.
 ///   both       prologue (entry to the end of the first barrier), setmaxnreg (from there to the
 ///              role's begin), total (begin to end), drain (end to finish), all per cta
-///   article    load (a k block's wait_full), mma (its mma_issue, mma_wait and release), store (a
-///              tile's epilogue and store): what a consumer sees, to be compared with the three
-///              figures of kernels that do one after the other
+///   article    load (a k block's wait_full), mma (its mma_issue, mma_wait, release and promote),
+///              store (a tile's epilogue and store): what a consumer sees, to be compared with the
+///              three figures of kernels that do one after the other
 ///   cluster    skew (tile): between the CTAs of a cluster, by how much later the last one's first
 ///              stage arrived; their clocks have the end of the first cluster barrier in common
 ///   sm         start_spread, finish_spread (launch): from the first SM's first entry (last finish)

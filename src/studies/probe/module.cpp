@@ -122,12 +122,6 @@ class Probe : public StudyModule {
       if (const char* reason = why_no_kernel(problem)) {
         throw InputError(fmt::format("no kernel can compute {}: {}", to_string(problem), reason));
       }
-      if (promotes_sums(problem.kind())) {
-        throw InputError(fmt::format(
-            "{}: cycle stamps do not follow sums of 8-bit products that are promoted; probe a "
-            "problem with fast sums (.accfast), or look into this one with hgemm-tune counters",
-            to_string(problem)));
-      }
       if (tuned) requests.push_back(request_for(probed_winner(*tuned, recorded, problem), problem));
       for (const std::string& text : options_.configs) {
         const KernelConfig config = probed_config(text, to_string(problem) + ": --config", problem);

@@ -23,10 +23,10 @@ constexpr auto kRoles = std::to_array<std::string_view>(
     {"producer", "consumer", "cta", "article", "cluster", "sm", "kernel"});
 // Phases in their order in time, then sums. All roles share this order.
 constexpr auto kPhases = std::to_array<std::string_view>(
-    {"prologue",     "setmaxnreg",    "order",    "wait_empty", "issue",   "load",
-     "wait_full",    "mma_issue",     "mma_wait", "mma",        "release", "epilogue",
-     "store",        "skew",          "drain",    "total",      "kernel",  "launch",
-     "start_spread", "finish_spread", "plain",    "probed"});
+    {"prologue",  "setmaxnreg",   "order",         "wait_empty", "issue",   "load",
+     "wait_full", "mma_issue",    "mma_wait",      "mma",        "release", "promote",
+     "epilogue",  "store",        "skew",          "drain",      "total",   "kernel",
+     "launch",    "start_spread", "finish_spread", "plain",      "probed"});
 
 /// Restores the order, because databases return figures by name. Unknown roles and phases come
 /// last, by name.
@@ -126,6 +126,12 @@ std::vector<std::string> remarks(const Probed& study) {
         fmt::format("as a consumer sees it: load {:.0f} and MMA {:.0f} cycles a k block, store "
                     "{:.0f} a tile",
                     *load, *mma, *store));
+  }
+  if (const auto promote = mean_of("consumer", "promote"); promote && mma) {
+    lines.push_back(fmt::format(
+        "of its MMA, adding the tensor cores' sums to fp32 ones takes {:.0f} cycles a k "
+        "block",
+        *promote));
   }
   if (find(study, "consumer", "total") != nullptr) {
     const double sum = accounted(study, "consumer");
