@@ -364,6 +364,11 @@ FAMILIES = {"hopper": "Hopper", "cuda_core": "CUDA cores",
     "tensor_core": "Tensor cores before wgmma"}
 
 
+def is_of_ladder(step, one):
+    """Not of the step with operands of 8 bits, whose peak is another one."""
+    return step["dtype"] == one["dtype"]
+
+
 def draw_ladder(canvas, one):
     c, steps = canvas.colour, one["steps"]
     speeds = [s["tflops"] or 0 for s in steps]
@@ -392,8 +397,14 @@ def draw_ladder(canvas, one):
         if step["tflops"] is None:
             canvas.text(26, y + 19, step["status"] or "not measured", "late")
             continue
+        same = is_of_ladder(step, one)
+        best = max(s["tflops"] or 0 for s in steps if is_of_ladder(s, one) == same)
         axes.barh(j + 0.22, step["tflops"], height=0.32, zorder=3,
-                  color=c["ours" if step["tflops"] == max(speeds) else "ours-mid"])
+                  color=c["ours" if step["tflops"] == best else "ours-mid"],
+                  hatch=None if same else "///", edgecolor=c["paper"], linewidth=0)
+        if not same and step["cublas_time_us"]:
+            theirs = step["tflops"] * step["time_us"] / step["cublas_time_us"]
+            axes.plot([theirs] * 2, [j + 0.02, j + 0.42], color=c["base"], linewidth=2, zorder=5)
         canvas.text(PANEL, y + 19, f"{step['tflops']:.{0 if step['tflops'] >= 100 else 1}f}",
                     ha="right")
         if step["published_tflops"]:
@@ -414,7 +425,8 @@ def ladder(data):
     shown = [main] + others[:1]
     panels = [Panel(74 + STEP * len(one["steps"]), lambda canvas, one=one: draw_ladder(canvas, one))
               for one in shown]
-    timed = [s for s in main["steps"] if s["tflops"]]
+    timed = [s for s in main["steps"] if s["tflops"] and is_of_ladder(s, main)]
+    others_timed = [s for s in main["steps"] if s["tflops"] and not is_of_ladder(s, main)]
     largest = sorted((s for s in timed if s["gain"] and s["step"] > "02"),
                      key=lambda s: -s["gain"])[:1]
     title = f"None of {len(main['steps'])} steps ran"
@@ -433,9 +445,15 @@ def ladder(data):
     if largest:
         see += (f"; after the first with tensor cores, step {largest[0]['step']} "
                 f"({largest[0]['title']}) gains most, {largest[0]['gain']:.2f}x")
+    for step in others_timed:
+        see += (f". With operands of 8 bits ({step['dtype']}; hatched), whose sums have other errors and "
+                f"whose peak is twice as high, it is {step['tflops']:.0f} TFLOP/s")
+        if step["ratio_cublas"]:
+            see += f", {step['ratio_cublas']:.3f}x cuBLASLt's first choice for them (grey mark)"
     return Drawn(panels, title, see + ".",
                  {"ladders": [{"family": o["family"], "shape": o["shape"], "steps": len(o["steps"]),
-                               "best_tflops": round(max(s["tflops"] or 0 for s in o["steps"]), 1),
+                               "best_tflops": round(max((s["tflops"] or 0 for s in o["steps"]
+                                                         if is_of_ladder(s, o)), default=0), 1),
                                "cublas_tflops": o["cublas_tflops"] and round(o["cublas_tflops"], 1),
                                "published": sum(s["published_tflops"] is not None
                                                 for s in o["steps"])} for o in shown]}, columns=2)

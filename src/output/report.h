@@ -86,7 +86,8 @@ struct ReportInput {
 /// time_us sm_mhz power_w temperature_c.
 ///
 /// ladder.ladders: family, m n k dtype, regime, cublas_tflops, steps: the objects of `ladder
-/// --format json` (studies/ladder/table.h), from the bottom to the top.
+/// --format json` (studies/ladder/table.h), from the bottom to the top, of which the last may have
+/// another dtype.
 ///
 /// cycles.probes: the objects of `probe --format json` (studies/probe/table.h) that ended ok, for
 /// configs, and mma_cycles_needed: the cycles that the wgmmas of a k block take by the model (null

@@ -42,6 +42,30 @@ TEST_F(LadderCommand, NamesStepsThatAreLeftOutAndCountersThatAreMissing) {
   EXPECT_THAT(outcome.out, HasSubstr("No counters of these steps were recorded."));
 }
 
+// The results that ship with the program are from before the tuned steps: they still print.
+TEST_F(LadderCommand, RecordsWithoutTunedStepsStillPrint) {
+  const Outcome outcome = run("ladder --recorded");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("hopper.01 naive"), HasSubstr("hopper.12 tma_store"),
+                                 HasSubstr("hopper.13 tuned"), HasSubstr("hopper.14 e4m3")));
+}
+
+TEST_F(LadderCommand, TunedStepsNeedAKnownConfigButWithEightBits) {
+  const Outcome outcome =
+      run("ladder --recorded --steps hopper.13,hopper.14 --shape 1024x1024x512 --format json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("left out: hopper.13: no config is known there; hgemm-tune "
+                                     "tune --shapes 1024x1024x512 finds the best one"));
+  const json steps = json::parse(outcome.out);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0]["step"], "14");
+  EXPECT_THAT(steps[0]["dtype"].get<std::string>(), testing::StartsWith("e4m3"));
+
+  const Outcome odd = run("ladder --recorded --steps hopper.14 --shape 1024x1024x520");
+  EXPECT_EQ(odd.exit_code, 2) << "K is no multiple of 16";
+  EXPECT_THAT(odd.err, HasSubstr("hopper.14"));
+}
+
 TEST_F(LadderCommand, BadInputNamesWhatIsWrong) {
   const auto refused = [&](const std::string& arguments, const std::string& because) {
     const Outcome outcome = run("ladder --recorded " + arguments);
@@ -55,6 +79,7 @@ TEST_F(LadderCommand, BadInputNamesWhatIsWrong) {
           "cuda_core.08: M must be a multiple of the tile's rows; hopper.03: not for fp32");
   refused("--shape 1024x1024x1024,2048x2048x2048", "one shape at a time");
   refused("--dtype fp32", "none of them is for fp32");
+  refused("--dtype fp32 --steps hopper.14", "none of them is for fp32");
   refused("--format xml", "xml");
 }
 

@@ -27,6 +27,7 @@ class LadderTest : public GpuTest {
     std::vector<Built>& steps = found->second;
     std::vector<StudySource> sources;
     for (const ladder::Step& step : chosen_ladder_steps("hopper")) {
+      if (is_tuned(step)) continue;  // its kernel is not the ladder's
       for (const bool probe : {false, true}) {
         if (probe && !step.probed) continue;
         steps.push_back({{step, dtype}, probe, {}});
@@ -157,6 +158,27 @@ TEST_F(LadderTest, AStepIsTimedBesideCublas) {
       EXPECT_EQ(samples[i].pace, Pace::kRested);
     }
   }
+}
+
+// The last step: a config of the tuner with operands of 8 bits, beside cuBLASLt's first choice.
+TEST_F(LadderTest, ATunedStepIsTimedBesideTheLibraryForItsTypes) {
+  const KernelConfig config =
+      parse_label("bm128.bn128.bk128.q4.c1x1.coop2.d1.acc256.linear.tma.persist");
+  GemmProblem problem{.m = 2048, .n = 2048, .k = 2048, .tag = ""};
+  problem.set_types(DataType::kE4m3);
+  const Build build = compile({kernel_for(config, problem)}).front();
+  ASSERT_EQ(build.status, Status::kOk) << build.message;
+  const StudyRequest request{
+      .kind = std::string(kLadderStudy), .label = label(config), .problem = problem};
+  const Study study = run_ladder(request, build.cubin, bench());
+  ASSERT_EQ(study.status, Status::kOk) << study.message;
+  EXPECT_TRUE(study.verdict.correct);
+  EXPECT_EQ(study.samples(kStepSeries).size(), 15u);
+  EXPECT_EQ(study.samples(kCublasLabel).size(), 15u);
+
+  StudyRequest other = request;  // no config for 16 bits promotes sums
+  other.problem->set_types(DataType::kBf16);
+  EXPECT_EQ(run_ladder(other, build.cubin, bench()).status, Status::kInvalidConfig);
 }
 
 TEST_F(LadderTest, WhatAStepCannotComputeIsSaid) {

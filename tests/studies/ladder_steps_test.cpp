@@ -52,9 +52,10 @@ TEST(LadderSteps, AreChosenByNameInTheOrderOfTheLadder) {
   EXPECT_THAT(ids(chosen_ladder_steps("hopper.06b,hopper.03,hopper.06b")),
               ElementsAre("03", "06b"));
   EXPECT_EQ(ids(chosen_ladder_steps("hopper.03,hopper")), ids(chosen_ladder_steps("hopper")));
-  EXPECT_THAT(
-      ids(chosen_ladder_steps("hopper")),
-      ElementsAre("01", "01b", "02", "03", "04", "05", "06", "06b", "07", "08", "09", "11", "12"));
+  EXPECT_THAT(ids(chosen_ladder_steps("hopper")),
+              ElementsAre("01", "01b", "02", "03", "04", "05", "06", "06b", "07", "08", "09", "11",
+                          "12", "13", "14"));
+  EXPECT_THAT(ids(chosen_ladder_steps("hopper.14,hopper.12")), ElementsAre("12", "14"));
 }
 
 TEST(LadderSteps, AnUnknownNameIsToldFromThoseThereAre) {
@@ -66,6 +67,33 @@ TEST(LadderSteps, AnUnknownNameIsToldFromThoseThereAre) {
       EXPECT_THAT(error.what(), AllOf(HasSubstr("hopper.03"), HasSubstr("hopper.06b"))) << names;
     }
   }
+}
+
+TEST(LadderSteps, TunedOnesAreTheBestConfigsOfTheShapeAndOfItsEightBits) {
+  const std::string config = "bm128.bn128.bk128.q4.c1x1.coop2.d1.acc256.linear.tma.persist";
+  const GemmProblem problem{.m = 512, .n = 256, .k = 128, .tag = ""};
+  const auto& steps = tuned_ladder_steps();
+  ASSERT_EQ(steps.size(), 2u);
+  for (const ladder::Step& step : steps) {
+    SCOPED_TRACE(step.name);
+    EXPECT_TRUE(is_tuned(step));
+    EXPECT_TRUE(supports(step, DataType::kBf16));
+    EXPECT_TRUE(supports(step, DataType::kFp16));
+    EXPECT_FALSE(supports(step, DataType::kFp32));
+    EXPECT_FALSE(step.probed) << "its cycles are for hgemm-tune probe";
+    EXPECT_EQ(ladder::why_unsupported(step, 1, 1, 1), nullptr) << "its config has rules of its own";
+    const LadderPoint point{step, operand_type(step, DataType::kFp16), config};
+    EXPECT_EQ(ladder_label(point), config);
+    EXPECT_FALSE(parse_ladder_label(ladder_label(point)));
+  }
+  const auto of = [&](const ladder::Step& step) {
+    return problem_of({step, operand_type(step, problem.a_type), config}, problem);
+  };
+  EXPECT_TRUE(of(steps[0]).same_problem(problem));
+  EXPECT_EQ(of(steps[1]).a_type, DataType::kE4m3);
+  EXPECT_EQ(of(steps[1]).d_type, DataType::kBf16);
+  EXPECT_EQ(of(steps[1]).m, 512);
+  for (const ladder::Step& step : ladder_steps()) EXPECT_FALSE(is_tuned(step)) << step.name;
 }
 
 TEST(LadderSteps, SayWhichShapesTheyCannotCompute) {

@@ -2,7 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "search/space.h"
 #include "studies/counters/counter_set.h"
+#include "studies/ladder/figure.h"
 #include "studies/ladder/table.h"
 #include "studies/probe/cycles.h"
 
@@ -95,6 +97,96 @@ TEST(LadderTable, TheTableHasCyclesCountersAndWhatWasPublished) {
   EXPECT_THAT(table, ContainsRegex("hopper.06 [^\n]*( +-){9}\n"));
   EXPECT_THAT(table, HasSubstr("- hopper.04 specialised: wrong_result: element (3, 4) is NaN\n"));
   EXPECT_THAT(table, HasSubstr("published: TFLOP/s, Shankhdhar 2024"));
+}
+
+constexpr const char* kTunedConfig = "bm128.bn256.bk64.q4.c2x1.coop2.d0.hilbert.tma.persist";
+constexpr const char* kEightBitConfig =
+    "bm128.bn192.bk128.q4.c2x1.coop2.d1.acc256.group8.tma.persist.pdl.hold.fixed";
+
+/// The last step of the ladder's own, and those that are tuned.
+std::vector<LadderPoint> last_points() {
+  std::vector<LadderPoint> points;
+  for (const auto& step : chosen_ladder_steps("hopper.12,hopper.13,hopper.14")) {
+    points.push_back({step, operand_type(step, DataType::kBf16), {}});
+  }
+  points[1].config = kTunedConfig;
+  points[2].config = kEightBitConfig;
+  return points;
+}
+
+/// The tuned step takes as long as cublas, and with 8 bits half of that; cuBLASLt takes 5 % longer.
+std::vector<RecordedStudy> last_studies() {
+  const auto all = last_points();
+  std::vector<RecordedStudy> studies{timed(all[0], 1.25), timed(all[1], 1), timed(all[2], 0.5)};
+  studies[2].study.problem->set_types(DataType::kE4m3);
+  for (Sample& sample : studies[2].study.samples(kCublasLabel)) sample.time_us *= 0.525;
+  studies.push_back(study(kCountersStudy, all[1]));
+  studies.back().study.figures = {counter_figure("tensor_pipe_active", "%", 97.5, "sm__")};
+  return studies;
+}
+
+TEST(LadderTable, TunedStepsAreMeasuredAtTheirOwnTypes) {
+  const auto rows = ladder_rows(last_points(), kShape, last_studies());
+  ASSERT_THAT(rows, SizeIs(3));
+  EXPECT_NEAR(*rows[1].gain, 1.25, 1e-9);
+  EXPECT_NEAR(*rows[1].ratio, 1, 1e-9);
+  EXPECT_EQ(rows[1].tensor_active, 97.5);
+  EXPECT_NEAR(*rows[2].gain, 2, 1e-9) << "what 8 bits bring";
+  EXPECT_NEAR(*rows[2].ratio, 1.05, 1e-9) << "to cuBLASLt with the same types";
+  const json objects = json::parse(format_ladder(rows, Format::kJson));
+  EXPECT_EQ(objects[1]["label"], kTunedConfig);
+  EXPECT_EQ(objects[1]["dtype"], "bf16");
+  EXPECT_EQ(objects[2]["label"], kEightBitConfig);
+  EXPECT_THAT(objects[2]["dtype"].get<std::string>(), testing::StartsWith("e4m3"));
+  EXPECT_EQ(objects[2]["k"], 8192);
+
+  const std::string table = format_ladder(rows, Format::kTable);
+  EXPECT_THAT(table, HasSubstr("cublas 799.6 TFLOP/s\n")) << "with the ladder's own type";
+  EXPECT_THAT(table, HasSubstr(std::string("hopper.13 tuned: ") + kTunedConfig));
+  EXPECT_THAT(table, HasSubstr(std::string("hopper.14 e4m3: ") + kEightBitConfig +
+                               " at 8192x8192x8192.e4m3. "));
+  EXPECT_THAT(table, AllOf(HasSubstr("sums other errors"), HasSubstr("peak is twice as high"),
+                           HasSubstr("the same types, 1523.1 TFLOP/s")));
+}
+
+TEST(LadderFigure, EndsWithTunedStepsBesideTheCublasOfTheLaddersType) {
+  const auto studies = last_studies();
+  const Space none;
+  const auto ladders_of = [&](std::span<const RecordedStudy> known) {
+    return ladder_section({{}, {}, {}, known, {}, none}).at("ladders");
+  };
+  const Json ladders = ladders_of(studies);
+  ASSERT_THAT(ladders, SizeIs(1));
+  EXPECT_NEAR(ladders[0].at("cublas_tflops").get<double>(), 799.6, 0.1);
+  const Json& steps = ladders[0].at("steps");
+  ASSERT_THAT(steps, SizeIs(3));
+  EXPECT_EQ(steps[1].at("label"), kTunedConfig);
+  EXPECT_EQ(steps[2].at("label"), kEightBitConfig);
+  EXPECT_NE(steps[2].at("dtype"), ladders[0].at("dtype"));
+
+  const Json before = ladders_of(std::span(studies).first(1));
+  EXPECT_THAT(before[0].at("steps"), SizeIs(1)) << "a database without tuned steps";
+}
+
+// A database from before these steps: they are lines that were not measured.
+TEST(LadderTable, WithoutTunedStepsInTheRecordsTheOthersAreThere) {
+  const std::vector<RecordedStudy> before{last_studies().front()};
+  const std::string table =
+      format_ladder(ladder_rows(last_points(), kShape, before), Format::kTable);
+  EXPECT_THAT(table, ContainsRegex("hopper.12 tma_store [^\n]* 639.7 "));
+  EXPECT_THAT(table, ContainsRegex("hopper.14 [^\n]*( +-){9}\n"));
+  EXPECT_THAT(table, Not(HasSubstr(kEightBitConfig)));
+}
+
+TEST(LadderTable, ATimingOfAConfigIsThatOfATunedStepAtItsProblemOnly) {
+  const auto studies = last_studies();
+  GemmProblem of_8_bits = kShape;
+  of_8_bits.set_types(DataType::kE4m3);
+  EXPECT_TRUE(is_of_tuned_step(studies[1].study, kShape));
+  EXPECT_FALSE(is_of_tuned_step(studies[1].study, of_8_bits));
+  EXPECT_TRUE(is_of_tuned_step(studies[2].study, of_8_bits));
+  EXPECT_FALSE(is_of_tuned_step(studies[0].study, kShape)) << "a step of the ladder's own";
+  EXPECT_FALSE(is_of_tuned_step(studies[3].study, kShape)) << "counters";
 }
 
 TEST(LadderTable, MarkdownIsATable) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "gemm/codec.h"
@@ -43,19 +44,38 @@ std::vector<Ladder> ladders_of(std::span<const RecordedStudy> studies) {
   return ladders;
 }
 
+/// Adds the tuned steps that were timed beside the steps of a ladder: the newest config of each.
+void add_tuned(Ladder& ladder, std::span<const RecordedStudy> studies) {
+  for (const ladder::Step& step : tuned_ladder_steps()) {
+    if (step.family != ladder.family) continue;
+    LadderPoint point{step, operand_type(step, ladder.problem.a_type), {}};
+    const GemmProblem own = problem_of(point, ladder.problem);
+    for (const RecordedStudy& recorded : studies) {  // the newest comes last
+      if (is_of_tuned_step(recorded.study, own)) point.config = recorded.study.label;
+    }
+    if (!point.config.empty()) ladder.points.push_back(std::move(point));
+  }
+}
+
 }  // namespace
 
 Json ladder_section(const report::Known& known) {
-  const auto ladders = ladders_of(known.studies);
+  auto ladders = ladders_of(known.studies);
   if (ladders.empty()) {
     return report::missing("No step of the ladder was timed.", "hgemm-tune ladder");
   }
   report::Source source;
   Json list = Json::array();
-  for (const Ladder& one : ladders) {
+  for (Ladder& one : ladders) {
+    add_tuned(one, known.studies);
     const auto rows = ladder_rows(one.points, one.problem, known.studies);
     const RecordedStudy* timing = nullptr;
     for (const RecordedStudy& recorded : known.studies) {
+      const bool is_tuned_one = std::ranges::any_of(one.points, [&](const LadderPoint& point) {
+        return is_tuned(point.step) && recorded.study.label == point.config &&
+               is_of_tuned_step(recorded.study, problem_of(point, one.problem));
+      });
+      if (is_tuned_one) source.add(recorded);
       if (!recorded.study.problem || !recorded.study.problem->same_problem(one.problem)) {
         continue;
       }
@@ -72,7 +92,8 @@ Json ladder_section(const report::Known& known) {
     std::optional<double> cublas;
     std::optional<Regime> regime;
     for (const LadderRow& row : newest) {
-      if (row.cublas_time_us) cublas = row.problem.flops() / *row.cublas_time_us * 1e-6;
+      if (!row.cublas_time_us || !row.problem.same_problem(one.problem)) continue;
+      cublas = row.problem.flops() / *row.cublas_time_us * 1e-6;
     }
     const std::vector<Sample>* samples =
         timing != nullptr ? &timing->study.samples(kStepSeries) : nullptr;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "base/error.h"
@@ -35,6 +36,27 @@ std::string short_name(const ladder::Step& step) {
   return fmt::format("{}.{}", to_string(step.family), step.id);
 }
 
+/// A step without a kernel of its own, for every problem.
+ladder::Step tuned(const char* id, const char* name, const char* title) {
+  ladder::Step step{};
+  step.id = id;
+  step.family = ladder::Family::kHopper;
+  step.name = name;
+  step.title = title;
+  step.tile_m = step.tile_n = step.tile_k = 1;
+  step.elements = ladder::kHalfTypes;
+  return step;
+}
+
+constexpr std::string_view kEightBits = "e4m3";
+
+/// The steps of ladder_steps() and tuned_ladder_steps().
+std::vector<ladder::Step> all_steps() {
+  std::vector<ladder::Step> all = ladder_steps();
+  std::ranges::copy(tuned_ladder_steps(), std::back_inserter(all));
+  return all;
+}
+
 }  // namespace
 
 std::string_view to_string(ladder::Family family) {
@@ -61,21 +83,35 @@ const std::vector<ladder::Step>& ladder_steps() {
   return all;
 }
 
+const std::vector<ladder::Step>& tuned_ladder_steps() {
+  static const std::vector<ladder::Step> all = {
+      tuned("13", "tuned", "the best config of the tuner"),
+      tuned("14", kEightBits.data(), "A and B in 8 bits: other sums, twice the peak")};
+  return all;
+}
+
+bool is_tuned(const ladder::Step& step) { return step.function == nullptr; }
+
+DataType operand_type(const ladder::Step& step, DataType dtype) {
+  return is_tuned(step) && step.name == kEightBits ? DataType::kE4m3 : dtype;
+}
+
 std::vector<ladder::Step> chosen_ladder_steps(std::string_view names) {
-  std::vector<bool> chosen(ladder_steps().size());
+  const std::vector<ladder::Step> all = all_steps();
+  std::vector<bool> chosen(all.size());
   while (true) {
     const std::size_t comma = names.find(',');
     const std::string_view name = names.substr(0, comma);
     bool known = false;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
-      const ladder::Step& step = ladder_steps()[i];
+      const ladder::Step& step = all[i];
       if (name != to_string(step.family) && name != short_name(step)) continue;
       chosen[i] = true;
       known = true;
     }
     if (!known) {
       std::vector<std::string> there;
-      for (const ladder::Step& step : ladder_steps()) {
+      for (const ladder::Step& step : all) {
         const std::string family(to_string(step.family));
         if (std::ranges::find(there, family) == there.end()) there.push_back(family);
         there.push_back(short_name(step));
@@ -88,14 +124,21 @@ std::vector<ladder::Step> chosen_ladder_steps(std::string_view names) {
   }
   std::vector<ladder::Step> steps;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    if (chosen[i]) steps.push_back(ladder_steps()[i]);
+    if (chosen[i]) steps.push_back(all[i]);
   }
   return steps;
 }
 
 std::string ladder_label(const LadderPoint& point) {
+  if (is_tuned(point.step)) return point.config;
   return fmt::format("{}{}_{}.{}", kPrefix, short_name(point.step), point.step.name,
                      to_string(point.dtype));
+}
+
+GemmProblem problem_of(const LadderPoint& point, const GemmProblem& problem) {
+  GemmProblem computed = problem;
+  if (point.dtype != problem.a_type) computed.set_types(point.dtype);
+  return computed;
 }
 
 std::optional<LadderPoint> parse_ladder_label(std::string_view label) {
@@ -103,7 +146,7 @@ std::optional<LadderPoint> parse_ladder_label(std::string_view label) {
   for (const ladder::Step& step : ladder_steps()) {
     for (const DataType dtype : {DataType::kBf16, DataType::kFp16, DataType::kFp32}) {
       if (supports(step, dtype) && label == ladder_label({step, dtype})) {
-        return LadderPoint{step, dtype};
+        return LadderPoint{step, dtype, {}};
       }
     }
   }

@@ -5,11 +5,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <optional>
+#include <ranges>
+#include <utility>
 
 #include "base/console.h"
 #include "base/error.h"
+#include "compile/source.h"
+#include "families/family.h"
 #include "gemm/codec.h"
 #include "program/help.h"
 #include "program/shapes.h"
@@ -19,6 +24,7 @@
 #include "studies/ladder/run.h"
 #include "studies/ladder/table.h"
 #include "studies/probe/cycles.h"
+#include "studies/tuned.h"
 
 namespace hgemm {
 namespace {
@@ -74,9 +80,48 @@ class LeftOut {
   std::vector<Reason> reasons_;
 };
 
+/// Where no race of a tuned step's problem with operands of 8 bits is known: the best one at
+/// 8192x8192x8192.e4m3 at full load (H200, results/h200/referee-fp8-sustained.md).
+constexpr std::string_view kBestOfLargeShape =
+    "bm128.bn192.bk128.q4.c2x1.coop2.d1.acc256.group8.tma.persist.pdl.hold.fixed";
+
+/// Finds the configs of tuned steps. Reads the databases when it is first asked, because that takes
+/// longer than all else of the command.
+class TunedConfigs {
+ public:
+  explicit TunedConfigs(const cli::StudyOptions& options) : options_(options) {
+    if (options_.db && !std::filesystem::exists(*options_.db)) options_.db.reset();  // not yet
+  }
+
+  /// The best known config at the problem, or one that the ladder has timed there, or where
+  /// operands have 8 bits kBestOfLargeShape; empty if none of them is known and valid.
+  std::string at(const GemmProblem& problem) {
+    if (!tuned_) {
+      tuned_.emplace(options_);
+      timed_ = cli::recorded_studies(options_, std::string(kLadderStudy));
+    }
+    std::vector<std::string> known;
+    if (const BestRow best = tuned_->best(problem); best.label) known.push_back(*best.label);
+    for (const RecordedStudy& recorded : timed_ | std::views::reverse) {
+      if (is_of_tuned_step(recorded.study, problem)) known.push_back(recorded.study.label);
+    }
+    if (problem.has_8_bit_operands()) known.emplace_back(kBestOfLargeShape);
+    for (const std::string& label : known) {
+      if (!why_not(parse_label(label), problem)) return label;
+    }
+    return "";
+  }
+
+ private:
+  cli::StudyOptions options_;
+  std::optional<cli::Tuned> tuned_;
+  std::vector<RecordedStudy> timed_;
+};
+
 /// The requested steps that can compute the problem; the others are named on stderr. Throws
 /// InputError if there are none.
-std::vector<LadderPoint> chosen_points(const LadderOptions& options, const GemmProblem& problem) {
+std::vector<LadderPoint> chosen_points(const LadderOptions& options, const GemmProblem& problem,
+                                       TunedConfigs& tuned) {
   std::vector<LadderPoint> points;
   LeftOut left_out;
   bool any_of_type = false;
@@ -106,7 +151,24 @@ std::vector<LadderPoint> chosen_points(const LadderOptions& options, const GemmP
       left_out.add(step, why);
       continue;
     }
-    points.push_back({step, problem.a_type});
+    LadderPoint point{step, problem.a_type, {}};
+    if (is_tuned(step)) {
+      point.dtype = operand_type(step, problem.a_type);
+      const GemmProblem own = problem_of(point, problem);
+      if (const char* why = why_no_kernel(own)) {
+        left_out.add(step, why);
+        continue;
+      }
+      point.config = tuned.at(own);
+      if (point.config.empty()) {
+        left_out.add(step,
+                     fmt::format("no config is known there; hgemm-tune tune --shapes {} finds "
+                                 "the best one",
+                                 to_string(own)));
+        continue;
+      }
+    }
+    points.push_back(std::move(point));
   }
   if (points.empty()) {
     const std::string reason = any_of_type
@@ -135,6 +197,23 @@ std::string missing_counters(std::span<const LadderPoint> points,
   return fmt::format("No counters were recorded of {}.", fmt::join(missing, ", "));
 }
 
+/// The points as they were answered: from records, with other configs of tuned steps than those
+/// that were asked for.
+std::vector<LadderPoint> answered_points(std::span<const LadderPoint> points,
+                                         const GemmProblem& problem,
+                                         std::span<const RecordedStudy> studies) {
+  std::vector<LadderPoint> answered(points.begin(), points.end());
+  for (LadderPoint& point : answered) {
+    if (!is_tuned(point.step)) continue;
+    const GemmProblem own = problem_of(point, problem);
+    const auto timing = std::ranges::find_if(studies, [&](const RecordedStudy& recorded) {
+      return is_of_tuned_step(recorded.study, own);
+    });
+    if (timing != studies.end()) point.config = timing->study.label;
+  }
+  return answered;
+}
+
 class Ladder : public StudyModule {
  public:
   std::string_view name() const override { return kLadderStudy; }
@@ -150,12 +229,14 @@ class Ladder : public StudyModule {
         ->type_name("TYPE");
   }
 
-  std::vector<StudyRequest> plan(cli::StudyOptions&) override {
+  std::vector<StudyRequest> plan(cli::StudyOptions& common) override {
+    common.any_config = true;  // of tuned steps
     problem_ = chosen_problem(options_);
-    points_ = chosen_points(options_, problem_);
+    TunedConfigs tuned(common);
+    points_ = chosen_points(options_, problem_, tuned);
     std::vector<StudyRequest> requests;
     for (const LadderPoint& point : points_) {
-      requests.push_back(request_for(point, kLadderStudy, ladder_source(point)));
+      requests.push_back(request_for(point, kLadderStudy, source_of(point)));
       if (!point.step.probed) continue;
       requests.push_back(request_for(point, kProbeStudy, ladder_source(point, true)));
     }
@@ -167,6 +248,7 @@ class Ladder : public StudyModule {
                           const std::string& command_line) override {
     cli::StudyAnswer answer = cli::study(common, requests, command_line);
     if (answer.stopped) return answer;
+    points_ = answered_points(points_, problem_, answer.studies);
     cli::StudyAnswer counted = counters(common, command_line);
     if (counted.stopped) return counted;
     if (!answer.measured) {
@@ -191,11 +273,16 @@ class Ladder : public StudyModule {
   }
 
  private:
+  std::string source_of(const LadderPoint& point) const {
+    if (!is_tuned(point.step)) return ladder_source(point);
+    return kernel_source(kernel_for(parse_label(point.config), problem_of(point, problem_)));
+  }
+
   StudyRequest request_for(const LadderPoint& point, std::string_view kind,
                            std::string source) const {
     return {.kind = std::string(kind),
             .label = ladder_label(point),
-            .problem = problem_,
+            .problem = problem_of(point, problem_),
             .sources = {{ladder_label(point), std::move(source)}}};
   }
 
@@ -203,12 +290,14 @@ class Ladder : public StudyModule {
   /// Any other failure counts as a failure of the ladder.
   cli::StudyAnswer counters(const cli::StudyOptions& common,
                             const std::string& command_line) const {
+    cli::StudyOptions exact = common;
+    exact.any_config = false;
     std::vector<StudyRequest> requests;
     for (const LadderPoint& point : points_) {
-      requests.push_back(request_for(point, kCountersStudy, ladder_source(point)));
+      requests.push_back(request_for(point, kCountersStudy, source_of(point)));
     }
     try {
-      return cli::study(common, requests, command_line);
+      return cli::study(exact, requests, command_line);
     } catch (const InputError& error) {
       const std::string why = error.what();
       if (!why.starts_with(kCountersUnavailable)) throw;

@@ -12,6 +12,7 @@
 #include "device/library.h"
 #include "device/session.h"
 #include "device/tensor_map.h"
+#include "families/family.h"
 #include "gemm/codec.h"
 #include "studies/probe/cycles.h"
 
@@ -63,6 +64,18 @@ const char* why_unsupported(const LadderPoint& point, const GemmProblem& problem
   if (problem.batch > 1) return "the ladder's kernels compute a single product";
   if (!problem.is_packed()) return "the ladder's matrices have no padding";
   return ladder::why_unsupported(point.step, problem.m, problem.n, problem.k);
+}
+
+/// Of a step, or of the config of a tuned one.
+const char* why_unsupported(const std::string& label, const GemmProblem& problem) {
+  const auto point = parse_ladder_label(label);
+  return point ? why_unsupported(*point, problem) : why_not(parse_label(label), problem);
+}
+
+std::unique_ptr<Candidate> make_candidate(const std::string& label, const Cubin& cubin,
+                                          const ProblemData& data) {
+  if (parse_ladder_label(label)) return make_ladder_candidate(label, cubin, data);
+  return make_kernel_candidate(kernel_for(parse_label(label), data.problem()), cubin, data);
 }
 
 Study blank_study(const StudyRequest& request) {
@@ -237,10 +250,9 @@ std::unique_ptr<Candidate> make_ladder_candidate(const std::string& label, const
 }
 
 Study run_ladder(const StudyRequest& request, const Cubin& cubin, const Bench& bench) {
-  const LadderPoint point = point_of(request.label);
   const GemmProblem& problem = problem_of(request);
   Study study = blank_study(request);
-  if (const char* reason = why_unsupported(point, problem)) {
+  if (const char* reason = why_unsupported(request.label, problem)) {
     study.status = Status::kInvalidConfig;
     study.message = reason;
     return study;
@@ -249,12 +261,15 @@ Study run_ladder(const StudyRequest& request, const Cubin& cubin, const Bench& b
   for (int i = 0; i < kLtAlgorithms; ++i) without.insert(fmt::format("{}{}", kCublasLtPrefix, i));
   Session session(bench.stream, problem, {.seed = request.seed, .without = without}, bench.device,
                   bench.nvml, bench.on_step);
-  const Prepared& cublas = session.opened().prepared.at(0);
+  if (session.opened().prepared.empty()) {
+    throw Error(fmt::format("cuBLASLt has no algorithm for {}", to_string(problem)));
+  }
+  const Prepared& cublas = session.opened().prepared.front();
   if (cublas.status != Status::kOk) {
     throw Error(fmt::format("{} failed: {}", kCublasLabel, cublas.message));
   }
   const Prepared prepared =
-      session.prepare(request.label, make_ladder_candidate(request.label, cubin, session.data()));
+      session.prepare(request.label, make_candidate(request.label, cubin, session.data()));
   study.status = prepared.status;
   study.message = prepared.message;
   study.verdict = prepared.verdict;

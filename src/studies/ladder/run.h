@@ -41,13 +41,13 @@ class LadderKernel {
   int ctas_ = 0;
 };
 
-/// A step as a candidate, with parameters for every input set of the problem. Throws InputError if
-/// the label is not that of a step.
+/// A step of the ladder's own as a candidate, with parameters for every input set of the problem.
+/// Throws InputError if the label is not that of a step.
 std::unique_ptr<Candidate> make_ladder_candidate(const std::string& label, const Cubin& cubin,
                                                  const ProblemData& data);
 
-/// Verifies a ladder step, then times it in turns with cublas at the rested pace
-/// (device/protocol.h).
+/// Verifies a ladder step, or the config of a tuned one, then times it in turns with cublas at the
+/// rested pace (device/protocol.h).
 Study run_ladder(const StudyRequest& request, const Cubin& cubin, const Bench& bench);
 
 /// Runs and verifies one launch of a step's probed build, and returns its cycles by role and phase.

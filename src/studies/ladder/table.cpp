@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+#include "families/family.h"
 #include "output/json.h"
 #include "output/rounds.h"
 #include "output/table.h"
@@ -131,8 +133,9 @@ Table table_of(std::span<const LadderRow* const> rows) {
 std::string heading_of(std::span<const LadderRow* const> rows, const Style& style) {
   const LadderRow& first = *rows.front();
   std::string line = to_string(first.problem);
-  const auto timed = std::ranges::find_if(
-      rows, [](const LadderRow* row) { return row->cublas_time_us.has_value(); });
+  const auto timed = std::ranges::find_if(rows, [&](const LadderRow* row) {
+    return row->cublas_time_us && row->problem.same_problem(first.problem);
+  });
   if (!first.environment.gpu_name.empty()) line += " on " + environment_text(first.environment);
   if (timed != rows.end()) {
     const LadderRow& row = **timed;
@@ -140,6 +143,21 @@ std::string heading_of(std::span<const LadderRow* const> rows, const Style& styl
                         row.problem.flops() / *row.cublas_time_us * 1e-6);
   }
   return (style.markdown() ? "### " : "") + line + "\n";
+}
+
+/// What a tuned step ran, and with operands of 8 bits how that compares with the other steps.
+std::string note_of_tuned(const LadderRow& row) {
+  std::string note = fmt::format("{}: {} at {}", step_name(row.point.step), row.point.config,
+                                 to_string(row.problem));
+  if (!is_8_bit(row.point.dtype)) return note;
+  note += fmt::format(
+      ". Its operands have fewer bits and its sums other errors (hgemm-tune accuracy), the tensor "
+      "cores' peak is twice as high, and x cuBLAS is the ratio to the first choice of cuBLASLt's "
+      "heuristic for the same types");
+  if (row.cublas_time_us) {
+    note += fmt::format(", {:.1f} TFLOP/s", row.problem.flops() / *row.cublas_time_us * 1e-6);
+  }
+  return note;
 }
 
 std::vector<std::string> notes_of(std::span<const LadderRow* const> rows) {
@@ -157,6 +175,9 @@ std::vector<std::string> notes_of(std::span<const LadderRow* const> rows) {
     sources.emplace_back(step.source);
     notes.push_back(
         fmt::format("published: TFLOP/s, {} ({})", step.source, to_string(step.family)));
+  }
+  for (const LadderRow* row : rows) {
+    if (is_tuned(row->point.step) && row->status) notes.push_back(note_of_tuned(*row));
   }
   for (const LadderRow* row : rows) {
     if (!row->status || *row->status == Status::kOk) continue;
@@ -185,6 +206,18 @@ std::optional<double> LadderRow::cycles_per(std::string_view phase) const {
   return found->mean();
 }
 
+bool is_of_tuned_step(const Study& study, const GemmProblem& problem) {
+  if (study.kind != kLadderStudy || !study.problem || !study.problem->same_problem(problem)) {
+    return false;
+  }
+  try {  // a database from another source may contain any label
+    parse_label(study.label);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
 std::vector<LadderRow> ladder_rows(std::span<const LadderPoint> points, const GemmProblem& problem,
                                    std::span<const RecordedStudy> studies) {
   std::vector<Machine> sessions;
@@ -203,13 +236,13 @@ std::vector<LadderRow> ladder_rows(std::span<const LadderPoint> points, const Ge
     for (const LadderPoint& point : points) {
       LadderRow row;
       row.point = point;
-      row.problem = problem;
+      row.problem = problem_of(point, problem);
       row.environment = session.environment;
       row.run = session.run;
       for (const RecordedStudy& study : studies) {
         const bool of_row = same_session(study, session) &&
                             study.study.label == ladder_label(point) && study.study.problem &&
-                            study.study.problem->same_problem(problem);
+                            study.study.problem->same_problem(row.problem);
         if (of_row) add(row, study);
       }
       const bool same_ladder = before != nullptr && before->point.step.family == point.step.family;

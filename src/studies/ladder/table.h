@@ -19,7 +19,7 @@ namespace hgemm {
 /// the kernels.
 struct LadderRow {
   LadderPoint point;
-  GemmProblem problem;
+  GemmProblem problem;  ///< the point's
   Environment environment;
   RunInfo run;
   std::string started_utc;       ///< of the timing
@@ -41,6 +41,9 @@ struct LadderRow {
   std::optional<double> cycles_per(std::string_view phase) const;
 };
 
+/// Whether it is the timing of a tuned step's config at the step's problem.
+bool is_of_tuned_step(const Study& study, const GemmProblem& problem);
+
 /// A row for each point, for each session that has a study of any of them; rows are grouped by
 /// session, in the order of the points. Without studies: one group of rows that were not measured.
 std::vector<LadderRow> ladder_rows(std::span<const LadderPoint> points, const GemmProblem& problem,
@@ -51,7 +54,7 @@ std::vector<LadderRow> ladder_rows(std::span<const LadderPoint> points, const Ge
 /// wait_full_cycles wait_empty_cycles issue_cycles mma_cycles store_cycles kernel_cycles
 /// tensor_active l2_hit_rate published_tflops published_source gpu started_utc; null if not known.
 /// csv: the same columns. table and md: a block for each session, under a line that names it; below
-/// it the meaning of the columns and the sources of the published figures.
+/// it the meaning of the columns, the sources of the published figures, and what tuned steps are.
 std::string format_ladder(std::span<const LadderRow> rows, const Style& style);
 
 }  // namespace hgemm
