@@ -34,7 +34,7 @@ run_gtest() {
 # the same time, on all GPUs in turn, share the tests. (Not so tests that judge times, or that have
 # other processes on their GPU.)
 in_shards=" accuracy_test batch_invariant_test batch_test epilogue_test fp32_output_test fp8_test "
-in_shards+="kernel_test odd_sizes_test output_scales_test quantise_test verify_test "
+in_shards+="fp8_random_test kernel_test odd_sizes_test output_scales_test quantise_test verify_test "
 run_shards() {
   local shards=8 shard gpus pids=() passed=() failed=()
   mapfile -t gpus < <(visible_gpus)
