@@ -53,23 +53,23 @@ def _runs_in_one_product() -> bool:
                 or (not torch.compiler.is_compiling() and _is_transformed()))
 
 
-@torch.no_grad()
 def _put_together(parts: list[torch.nn.Parameter]) -> None:
     """One after another in memory, of which each parameter is a part from now on."""
     end = parts[0].data_ptr()
     if all(part.data_ptr() == (end := end + before.numel() * before.element_size())
            for before, part in zip(parts, parts[1:])):
         return
-    whole = torch.cat([part.detach() for part in parts])
-    for part, piece in zip(parts, whole.split([len(part) for part in parts])):
-        part.data = piece
+    with torch.inference_mode(False), torch.no_grad():  # parameters stay what can be trained
+        whole = torch.cat([part.detach() for part in parts])
+        for part, piece in zip(parts, whole.split([len(part) for part in parts])):
+            part.data = piece
 
 
 class _Kept(NamedTuple):
     """Results that wait for the calls of their layers."""
 
     input: torch.Tensor
-    #: how often the input had been written to; a compiler sees that for itself
+    #: how often the input had been written to; not known in compiled code and in inference mode
     version: int | None
     #: of the layers after the first one; none of those that were called
     results: list[torch.Tensor | None]
@@ -85,34 +85,51 @@ class _Siblings:
     def __init__(self, layers: list[torch.nn.Linear]):
         self.layers = layers
         self._kept: _Kept | None = None
+        #: results that nobody asked for, one after another: an error may cause one
+        self._wasted = 0
         self._are_apart = False
 
-    def result(self, place: int, input: torch.Tensor) -> torch.Tensor | None:
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": None}  # a copy has no step under way
+
+    def result(self, layer: torch.nn.Linear, place: int,
+               input: torch.Tensor) -> torch.Tensor | None:
         """That of the layer in this place, if it is computed with the others."""
+        if self._are_apart or self.layers[place] is not layer:  # a replica has other weights
+            return None
         if place == 0:
             return self._first(input)
         kept = self._kept
         if kept is None or kept.input is not input or kept.version != _version(input):
+            self._are_apart = True  # another order of calls, or another input
+            self._kept = None
             return None
         result = kept.results[place - 1]
         kept.results[place - 1] = None
         if all(left is None for left in kept.results):
-            self._kept = None
+            self._kept, self._wasted = None, 0
         return result
 
     def _first(self, input: torch.Tensor) -> torch.Tensor | None:
-        if self._kept is not None:  # the others had another input, as in cross-attention
-            self._are_apart = True
-            self._kept = None
-        if self._are_apart:
-            return None
+        if self._kept is not None:  # as where keys and values come from a cache
+            self._kept, self._wasted = None, self._wasted + 1
+            if self._wasted > 1:
+                self._are_apart = True
+                return None
         first, second, *third = self.layers
+        if not _are_beside(input, self.layers):
+            return None
         weight, bias = (third[0].weight, third[0].bias) if third else (None, None)
         y = _ops._siblings.default(input, first.weight, second.weight, weight, first.bias,
                                    second.bias, bias)
         parts = y.split([layer.out_features for layer in self.layers], -1)
         self._kept = _Kept(input, _version(input), list(parts[1:]))
         return parts[0]
+
+
+def _are_beside(input: torch.Tensor, layers: list[torch.nn.Linear]) -> bool:
+    """Whether all weights are on the input's device now. Some are loaded when their layer runs."""
+    return all(layer.weight.device == input.device for layer in layers)
 
 
 class SiblingLinear(TunedLinear):
@@ -122,60 +139,98 @@ class SiblingLinear(TunedLinear):
     _place: int
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        result = self._siblings.result(self._place, input) if _runs_in_one_product() else None
+        result = None
+        if _runs_in_one_product():
+            result = self._siblings.result(self, self._place, input)
         return super().forward(input) if result is None else result
 
 
 # ---- Gate and up ----
 
 
-def _has_hooks(layer: torch.nn.Module) -> bool:
-    return bool(layer._forward_hooks or layer._forward_pre_hooks)
+def _has_hooks(module: torch.nn.Module) -> bool:
+    return bool(module._forward_hooks or module._forward_pre_hooks)
 
 
-def _gated_forward(self, x: torch.Tensor) -> torch.Tensor:
-    gate, up = self.gate_proj, self.up_proj
-    if not _runs_in_one_product() or _has_hooks(gate) or _has_hooks(up):
-        return type(self)._hgemm_base.forward(self, x)
-    return self.down_proj(_ops._gated_siblings.default(x, gate.weight, up.weight,
-                                                       self._hgemm_activation))
+class _Gate(NamedTuple):
+    """What a block's gate is, by the operator's name, and the module that was found to be it."""
+
+    activation: str | None
+    function: torch.nn.Module
+
+
+def _is_still_gated(block: torch.nn.Module) -> bool:
+    """Whether gate, up and what is between them are what they were when the model was patched."""
+    layers = block.gate_proj, block.up_proj
+    return (block.act_fn is block._hgemm_gate.function and not _has_hooks(block.act_fn)
+            and all(type(layer) is TunedLinear and "forward" not in layer.__dict__
+                    and layer.bias is None and not _has_hooks(layer) for layer in layers))
+
+
+def _gated_forward(self, *inputs: Any, **named: Any) -> torch.Tensor:
+    if (named or len(inputs) != 1 or not _runs_in_one_product() or not _is_still_gated(self)
+            or not _are_beside(inputs[0], [self.gate_proj, self.up_proj])):
+        return type(self)._hgemm_base.forward(self, *inputs, **named)
+    y = _ops._gated_siblings.default(inputs[0], self.gate_proj.weight, self.up_proj.weight,
+                                     self._hgemm_gate.activation)
+    return self.down_proj(y)
+
+
+def _new_gated(base: type[torch.nn.Module]) -> torch.nn.Module:
+    made = _gated_class(base)
+    return made.__new__(made)
+
+
+def _reduced(self, _protocol: int) -> tuple[Any, ...]:
+    return _new_gated, (type(self)._hgemm_base,), self.__dict__
 
 
 @functools.cache
 def _gated_class(base: type[torch.nn.Module]) -> type[torch.nn.Module]:
     """A subclass, so that the block is still what its model looks for."""
     return type(base.__name__, (base,), {"forward": _gated_forward, "_hgemm_base": base,
+                                         "__reduce_ex__": _reduced,
                                          "__module__": base.__module__})
+
+
+#: Small values show a function's shape, large ones its limits.
+_SCALES = (1.0, 1e2, 1e4)
 
 
 def _activation_of(function: torch.nn.Module) -> str | None:
     """The operator's name of an activation, by its values; a KeyError if it has none."""
-    x = torch.linspace(-4, 4, 65)
-    with torch.no_grad():
-        y = function(x)
+    x = torch.cat([scale * torch.linspace(-4, 4, 65) for scale in _SCALES])
+    y = function(x)
     for name, known in ACTIVATIONS.items():
         if torch.allclose(y, known(x), rtol=1e-5, atol=1e-6):
             return name
     raise KeyError(type(function).__name__)
 
 
-def _gated_activation(block: torch.nn.Module) -> str | None:
+def _small_layer(number: int) -> torch.nn.Linear:
+    """With weights that are not drawn: whoever draws numbers after this gets the same."""
+    layer = torch.nn.utils.skip_init(torch.nn.Linear, 8, 8, bias=False)
+    layer.weight.copy_(torch.sin(torch.arange(64.0) * (1.7 + number)).reshape(8, 8))
+    return layer
+
+
+@torch.no_grad()
+def _gate_of(block: torch.nn.Module) -> _Gate:
     """That of a block which computes down(activation(gate(x)) * up(x)); a KeyError if it is no such
     block. Its class is asked, with small layers in place of its own."""
-    if set(dict(block.named_children())) != {"gate_proj", "up_proj", "down_proj", "act_fn"}:
-        raise KeyError("children")
-    activation = _activation_of(block.act_fn)
+    names = ("gate_proj", "up_proj", "down_proj")
+    if set(dict(block.named_children())) != {*names, "act_fn"} or _has_hooks(block.act_fn):
+        raise KeyError("modules")
+    gate = _Gate(_activation_of(block.act_fn), block.act_fn)
     small = object.__new__(type(block))
     small.__dict__ = {**block.__dict__, "_modules": {
-        "act_fn": block.act_fn,
-        **{name: torch.nn.Linear(8, 8, bias=False)
-           for name in ("gate_proj", "up_proj", "down_proj")}}}
-    x = torch.linspace(-1, 1, 16).reshape(2, 8)
-    with torch.no_grad():
+        "act_fn": block.act_fn, **{name: _small_layer(i) for i, name in enumerate(names)}}}
+    for scale in _SCALES:
+        x = scale * torch.linspace(-1, 1, 16).reshape(2, 8)
         expected = small.down_proj(small.act_fn(small.gate_proj(x)) * small.up_proj(x))
         if not torch.equal(type(block).forward(small, x), expected):
             raise KeyError("formula")
-    return activation
+    return gate
 
 
 # ---- What can be one product ----
@@ -190,9 +245,8 @@ class Group:
     name: str
     #: the layers, by their names in it
     layers: dict[str, torch.nn.Linear]
-    #: of a gate's rows; only if the layers are gate and up
-    activation: str | None = None
-    is_gated: bool = False
+    #: only if the layers are gate and up
+    gate: _Gate | None = None
 
     @property
     def n(self) -> int:
@@ -205,9 +259,9 @@ class Group:
     def make_one(self) -> None:
         """From now on one product computes them."""
         layers = list(self.layers.values())
-        if self.is_gated:
+        if self.gate is not None:
             _put_together([layer.weight for layer in layers])
-            self.parent._hgemm_activation = self.activation
+            self.parent._hgemm_gate = self.gate
             self.parent.__class__ = _gated_class(type(self.parent))
             for layer in layers:
                 layer.__class__ = TunedLinear
@@ -223,22 +277,33 @@ class Group:
 
 def _can_be_one(layers: list[Any]) -> bool:
     """Whether they are layers of one size of input that nothing else has its hands on."""
+    def parts(layer: torch.nn.Linear) -> list[Any]:
+        return [layer.weight] if layer.bias is None else [layer.weight, layer.bias]
+
+    if any(type(layer) not in (torch.nn.Linear, TunedLinear) or "forward" in vars(layer)
+           for layer in layers):
+        return False
     first = layers[0]
-    return all(type(layer) in (torch.nn.Linear, TunedLinear)
-               and "forward" not in vars(layer)
-               and type(layer.weight) is torch.nn.Parameter
-               and layer.weight.is_contiguous()
-               and layer.weight.device.type != "meta"
-               and layer.in_features == first.in_features
-               and (layer.bias is None) == (first.bias is None)
-               and (layer.weight.dtype, layer.weight.device, layer.weight.requires_grad)
-               == (first.weight.dtype, first.weight.device, first.weight.requires_grad)
+    return all(layer.in_features == first.in_features and len(parts(layer)) == len(parts(first))
+               and all(type(part) is torch.nn.Parameter and part.is_contiguous()
+                       and part.device.type != "meta" and part.device == first.weight.device
+                       and part.dtype == first.weight.dtype
+                       and part.requires_grad == first.weight.requires_grad
+                       for part in parts(layer))
                for layer in layers)
+
+
+def _gate_or_none(block: torch.nn.Module) -> _Gate | None:
+    if "forward" in vars(block):
+        return None
+    try:
+        return _gate_of(block)
+    except Exception:  # a block that computes something else, in whatever way it likes
+        return None
 
 
 def groups(model: torch.nn.Module) -> Iterator[Group]:
     """The layers of a model that could be one product, by the names that transformers gives them."""
-    seen: dict[tuple, str | None | KeyError] = {}
     for name, parent in model.named_modules():
         children = dict(parent.named_children())
         for names in (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj")):
@@ -249,16 +314,10 @@ def groups(model: torch.nn.Module) -> Iterator[Group]:
                 yield Group(parent, name, layers)
                 continue
             first, second = layers.values()
-            if first.bias is not None or first.out_features != second.out_features:
-                continue
-            key = type(parent), type(children.get("act_fn"))
-            if key not in seen:
-                try:
-                    seen[key] = _gated_activation(parent)
-                except Exception as error:  # a block that computes something else, as it likes
-                    seen[key] = KeyError(str(error))
-            if not isinstance(seen[key], KeyError) and "forward" not in vars(parent):
-                yield Group(parent, name, layers, seen[key], is_gated=True)
+            if first.bias is None and first.out_features == second.out_features:
+                gate = _gate_or_none(parent)
+                if gate is not None:
+                    yield Group(parent, name, layers, gate)
 
 
 def separate(model: torch.nn.Module) -> list[torch.nn.Linear]:
@@ -266,12 +325,12 @@ def separate(model: torch.nn.Module) -> list[torch.nn.Linear]:
     that were put together stay where they are."""
     layers = []
     for module in model.modules():
-        if base := getattr(type(module), "_hgemm_base", None):
-            module.__class__ = base
-            del module._hgemm_activation
-        if isinstance(module, TunedLinear):
-            if type(module) is SiblingLinear:
-                del module._siblings, module._place
+        if "_hgemm_base" in vars(type(module)):
+            module.__class__ = type(module)._hgemm_base
+            del module._hgemm_gate
+        if type(module) is SiblingLinear:
+            del module._siblings, module._place
+        if type(module) in (TunedLinear, SiblingLinear):
             module.__class__ = torch.nn.Linear
             layers.append(module)
     return layers

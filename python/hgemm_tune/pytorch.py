@@ -20,7 +20,7 @@ from .layers import ACTIVATIONS, Group, TunedLinear, groups, separate
 
 # ---- The operator ----
 
-_ABI = 1  # HGEMM_TORCH_ABI of operators.h
+_ABI = 2  # HGEMM_TORCH_ABI of operators.h
 
 
 def _define() -> ctypes.CDLL:
@@ -99,24 +99,31 @@ def _result_of(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None 
                activation: str | None = None) -> torch.Tensor:
     """What torch.compile needs to know of a call."""
     torch._check(weight.dim() == 2 and x.shape[-1] == weight.shape[1],
-                 lambda: "hgemm_tune.linear: x must have as many columns as the weight")
+                 lambda: "hgemm_tune: x must have as many columns as the weight")
     return x.new_empty((*x.shape[:-1], weight.shape[0]))
 
 
 def _gated_result_of(x: torch.Tensor, weight: torch.Tensor,
                      activation: str | None = None) -> torch.Tensor:
     torch._check(weight.dim() == 2 and x.shape[-1] == weight.shape[1],
-                 lambda: "hgemm_tune.gated_linear: x must have as many columns as the weight")
+                 lambda: "hgemm_tune: x must have as many columns as the weight")
     return x.new_empty((*x.shape[:-1], weight.shape[0] // 2))
 
 
 def _siblings_result_of(x: torch.Tensor, *operands: torch.Tensor | None) -> torch.Tensor:
-    outputs = sum(weight.shape[0] for weight in operands[:3] if weight is not None)
+    weights = [weight for weight in operands[:3] if weight is not None]
+    torch._check(all(weight.dim() == 2 and x.shape[-1] == weight.shape[1]
+                     and x.device == weight.device for weight in weights),
+                 lambda: "hgemm_tune: x and each weight must fit, on one device")
+    outputs = sum(weight.shape[0] for weight in weights)
     return x.new_empty((*x.shape[:-1], outputs))
 
 
 def _gated_siblings_result_of(x: torch.Tensor, gate: torch.Tensor, up: torch.Tensor,
                               activation: str | None = None) -> torch.Tensor:
+    torch._check(gate.shape == up.shape and gate.dim() == 2 and x.shape[-1] == gate.shape[1]
+                 and x.device == gate.device == up.device,
+                 lambda: "hgemm_tune: x, gate and up must fit, on one device")
     return x.new_empty((*x.shape[:-1], gate.shape[0]))
 
 
@@ -394,13 +401,17 @@ def _make_one(group: Group, layers: dict[torch.nn.Linear, Layer], bundle: Bundle
     dtype = members[0].weight.dtype
     if dtype not in _DTYPES.values():
         return
-    epilogue = _GATES[group.activation] if group.is_gated else _epilogue_of(members[0])
+    gate = group.gate
+    epilogue = _epilogue_of(members[0]) if gate is None else _GATES[gate.activation]
     gains = _gains(bundle, group.n, group.k, dtype, epilogue)
     counted = not gains and all(layers[layer].counted for layer in members)
     if not counted and not _has_use(gains, only_gains):
         return
+    # Each is computed for itself at times: kernels must have these bits, too.
+    if bundle.batch_invariant and not all(layers[layer].replaced for layer in members):
+        return
     group.make_one()
-    text = "+".join(group.layers) + (f", {epilogue}" if group.is_gated else "")
+    text = "+".join(group.layers) + ("" if gate is None else f", {epilogue}")
     for layer in members:
         layers[layer] = replace(layers[layer], replaced=not counted, gains=gains, counted=counted,
                                 reason=_NOT_TUNED if counted else "", one_product=text)

@@ -41,7 +41,7 @@ std::shared_ptr<Serving> serving() {
 }
 
 [[noreturn]] void refuse(const std::string& why) {
-  last_error = "hgemm_tune.linear: " + why;
+  last_error = "hgemm_tune: " + why;
   throw std::runtime_error(last_error);
 }
 
@@ -192,8 +192,8 @@ std::optional<Tensor> tuned(const Described& d, std::int32_t activation, std::in
   return result;
 }
 
-/// The columns of y from `first` on.
-Tensor half(const Tensor& y, std::int64_t first, std::int64_t count) {
+/// `count` columns of y, from `first` on.
+Tensor part_of(const Tensor& y, std::int64_t first, std::int64_t count) {
   StableValue stack[4] = {y.shared(), static_cast<StableValue>(std::int64_t{-1}),
                           static_cast<StableValue>(first), static_cast<StableValue>(count)};
   call("aten::narrow", stack);
@@ -202,8 +202,8 @@ Tensor half(const Tensor& y, std::int64_t first, std::int64_t count) {
 
 /// activation(gates) * ups, of the `n` columns of y.
 Tensor gated(const Tensor& y, std::int64_t n, std::int32_t activation) {
-  Tensor ups = half(y, n / 2, n / 2);
-  StableValue stack[2] = {activated(half(y, 0, n / 2), activation).release(), ups.release()};
+  Tensor ups = part_of(y, n / 2, n / 2);
+  StableValue stack[2] = {activated(part_of(y, 0, n / 2), activation).release(), ups.release()};
   call("aten::mul", "Tensor", stack);
   return Tensor(stack[0]);
 }
@@ -306,7 +306,7 @@ Tensor apart(Siblings siblings) {
                             optional_argument(std::move(bias)), 0};
     call("hgemm_tune::_linear", stack);
     Tensor y(stack[0]);
-    StableValue copied[3] = {half(*all, first, count).release(), y.release(), 0};
+    StableValue copied[3] = {part_of(*all, first, count).release(), y.release(), 0};
     call("aten::copy_", copied);
     const Tensor written(copied[0]);
     first += count;
@@ -341,6 +341,10 @@ void compute_gated_siblings(StableValue* stack, std::uint64_t, std::uint64_t) {
   siblings.weights.emplace_back(stack[2]);
   try {
     const std::int32_t activation = take_activation(stack[3]);
+    const Description gate = describe(siblings.weights[0]), up = describe(siblings.weights[1]);
+    if (gate.dim != 2 || up.dim != 2 || gate.sizes[0] != up.sizes[0]) {
+      refuse("gate and up must be matrices of as many outputs");
+    }
     if (std::optional<Tensor> weight = as_one(siblings.weights)) {
       return compute({Tensor(siblings.x.shared()), std::move(*weight), std::nullopt, activation,
                       HGEMM_TUNED_GATE_HALVES},

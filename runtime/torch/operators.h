@@ -8,7 +8,7 @@
 extern "C" {
 
 /* Rises when a function changes so that pytorch.py must, too. */
-enum { HGEMM_TORCH_ABI = 1 };
+enum { HGEMM_TORCH_ABI = 2 };
 HGEMM_BUNDLE_API int hgemm_torch_abi(void);
 
 /* Defines the operators, once in a process. Not 0: hgemm_torch_error() says why not. */

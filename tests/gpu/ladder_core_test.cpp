@@ -43,7 +43,8 @@ TEST_F(LadderCore, EveryStepInEveryType) {
                   [&](std::size_t index, Build build) { builds.at(index) = std::move(build); });
   const Stream stream;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto& [step, dtype] = all[i];
+    const ladder::Step& step = all[i].step;
+    const DataType dtype = all[i].dtype;
     ASSERT_EQ(builds[i].status, Status::kOk) << sources[i].label << ": " << builds[i].message;
     for (const auto& [rows, cols, depth] : {std::array{1, 2, 1}, std::array{5, 3, 7}}) {
       const GemmProblem problem =

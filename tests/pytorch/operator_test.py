@@ -476,6 +476,22 @@ class Feedforward(torch.nn.Module):
         return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
 
 
+class Clamped(Feedforward):
+    """What shows only with large values."""
+
+    def forward(self, x):
+        return self.down_proj(self.act_fn(self.gate_proj(x)).clamp(max=10) * self.up_proj(x))
+
+
+class Sparse(Feedforward):
+    def __init__(self, kept):
+        super().__init__()
+        self.kept = kept
+
+    def forward(self, x):
+        return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x) * self.kept)
+
+
 class UpsFirst(Feedforward):
     def forward(self, x):
         return self.down_proj(self.gate_proj(x) * self.act_fn(self.up_proj(x)))
@@ -558,16 +574,35 @@ class OneProduct(unittest.TestCase):
 
     def test_what_is_no_such_block_is_left(self):
         self.tuned_for((96, 32, "swiglu"))
-        for module in (UpsFirst(), Feedforward(bias=True), Feedforward(torch.nn.Tanh)):
+        for module in (UpsFirst(), Feedforward(bias=True), Feedforward(torch.nn.Tanh), Clamped(),
+                       Feedforward(torch.nn.ReLU6)):
             self.assertEqual(self.check(module, [48, 48, 32]).replaced, ())
+        both = torch.nn.Sequential(Sparse(1), Sparse(0.5))  # one class
+        self.assertEqual([layer.name for layer in self.check(both, [48, 32, 48, 48, 32]).replaced],
+                         ["0.gate_proj", "0.up_proj"])
+        both = torch.nn.Sequential(Feedforward(torch.nn.GELU),
+                                   Feedforward(lambda: torch.nn.GELU(approximate="tanh")))
+        self.tuned_for((96, 32, "geglu"))
+        self.assertEqual([layer.name for layer in self.check(both, [48, 48, 32, 48, 32]).replaced],
+                         ["1.gate_proj", "1.up_proj"])
+        self.tuned_for((96, 32, "swiglu"))
         module = Feedforward()
         module.forward = module.forward
         self.assertEqual(self.check(module, [48, 48, 32]).replaced, ())
         calls = []
         module = Feedforward()
         module.register_forward_hook(lambda *_: calls.append(1))
+        drawn = torch.random.get_rng_state()
         self.check(module, [48, 32])
         self.assertEqual(len(calls), 3, "nobody is called with what finds out what a block is")
+        hgemm_tune.patch(module, self.bundle)
+        torch.manual_seed(3)
+        before = torch.random.get_rng_state()
+        hgemm_tune.patch(module, self.bundle)
+        self.assertTrue(torch.equal(torch.random.get_rng_state(), before))
+        torch.random.set_rng_state(drawn)
+        module.act_fn.register_forward_hook(lambda *_: calls.append(1))
+        self.check(module, [48, 48, 32])
 
     def test_only_where_the_table_has_a_gain(self):
         self.tuned_for((96, 32, "plain"), (96, 32, "swiglu"), gain=False)
@@ -663,6 +698,120 @@ class OneProduct(unittest.TestCase):
                 result = moved(x)
                 hgemm_tune.unpatch(moved)
                 torch.testing.assert_close(result, moved(x), rtol=0, atol=0)
+
+    def test_what_replaces_a_layer_later_is_called(self):
+        class Wrapper(torch.nn.Module):  # as an adapter has it
+            def __init__(self, layer):
+                super().__init__()
+                self.layer = layer
+
+            @property
+            def weight(self):
+                return self.layer.weight
+
+            bias = None
+            _forward_hooks = _forward_pre_hooks = {}
+
+            def forward(self, x):
+                return self.layer(x) + 1
+
+        def with_bias(block):
+            block.up_proj = torch.nn.Linear(32, 48, dtype=torch.bfloat16)
+
+        def another_gate(block):
+            block.act_fn = torch.nn.Tanh()
+
+        def wrapped(block):
+            block.gate_proj = Wrapper(block.gate_proj)
+
+        def another_forward(block):
+            inner = block.up_proj.forward
+            block.up_proj.forward = lambda x: inner(x) + 1
+
+        x = normal(5, 32)
+        self.tuned_for((96, 32, "swiglu"))
+        for change in (with_bias, another_gate, wrapped, another_forward):
+            with self.subTest(change.__name__), torch.no_grad():
+                block = Feedforward()
+                hgemm_tune.patch(block, self.bundle)
+                change(block)
+                expected = block.down_proj(block.act_fn(block.gate_proj(x)) * block.up_proj(x))
+                torch.testing.assert_close(block(x), expected, rtol=0, atol=0)
+
+    def test_calls_in_another_order(self):
+        self.tuned_for((96, 32, "plain"))
+        x, module, cached = normal(5, 32), Attention(), Attention()
+        with torch.inference_mode():
+            hgemm_tune.patch(module, self.bundle)
+            for _ in range(3):
+                x.normal_()
+                for name in ("k_proj", "q_proj", "v_proj"):
+                    layer = getattr(module, name)
+                    torch.testing.assert_close(layer(x), F.linear(x, layer.weight))
+            hgemm_tune.patch(cached, self.bundle)  # where keys and values come from a cache
+            outputs = [self.computed(cached.q_proj, x)[1] for _ in range(4)]
+            self.assertEqual(outputs, [[96], [96], [64], [64]])
+            self.assertIsNone(cached.q_proj._siblings._kept)
+        module = Attention()
+        hgemm_tune.patch(module, self.bundle)
+        replica = module.q_proj._replicate_for_data_parallel()
+        replica.weight, replica.bias = module.q_proj.weight.detach().clone(), None
+        with torch.no_grad():
+            self.assertEqual(self.computed(replica, x.clone())[1], [64])
+
+    def test_models_are_copied_pickled_and_given_back(self):
+        self.tuned_for((96, 32, "plain"), (96, 32, "swiglu"))
+        model, x = torch.nn.Sequential(Feedforward(), Attention()), normal(5, 32)
+        with torch.inference_mode():
+            hgemm_tune.patch(model, self.bundle)
+        model(x).sum().backward()  # parameters are what can be trained
+        stored = io.BytesIO()
+        torch.save(model, stored)
+        stored.seek(0)
+        with torch.no_grad():
+            expected = model(x)
+            model[1].q_proj(normal(5, 32).requires_grad_())  # results that wait
+            for other in (torch.load(stored, weights_only=False), copy.deepcopy(model)):
+                self.assertIsInstance(other[0], Feedforward)
+                torch.testing.assert_close(other(x), expected, rtol=0.02, atol=0.02)
+                self.assertEqual(hgemm_tune.unpatch(other), 5)
+        torch.nn.utils.parametrize.register_parametrization(model[0].gate_proj, "weight",
+                                                            torch.nn.Identity())
+        with torch.no_grad():
+            for change in (lambda: hgemm_tune.patch(model, self.bundle),
+                           lambda: hgemm_tune.unpatch(model)):
+                change()
+                torch.testing.assert_close(model(x), expected, rtol=0.02, atol=0.02)
+
+    def test_what_differs_is_no_product(self):
+        self.tuned_for((96, 32, "bias"))
+        module = Attention(True)
+        module.k_proj.bias = torch.nn.Parameter(module.k_proj.bias.detach().float())
+        self.assertEqual(hgemm_tune.patch(module, self.bundle).replaced, ())
+        self.assertEqual(module.q_proj.bias.dtype, torch.bfloat16)
+        self.tuned_for((96, 32, "swiglu"))
+
+        class Named(Feedforward):
+            def forward(self, hidden_states, scale=1):
+                y = self.act_fn(self.gate_proj(hidden_states)) * self.up_proj(hidden_states)
+                return self.down_proj(y) * scale
+
+        block, x = Named(), normal(5, 32)
+        with torch.no_grad():
+            expected = block(x, scale=2), block(x)
+            self.assertEqual(len(hgemm_tune.patch(block, self.bundle).replaced), 2)
+            torch.testing.assert_close(block(hidden_states=x, scale=2), expected[0])
+            torch.testing.assert_close(block(x), expected[1], rtol=0.02, atol=0.02)
+        op = torch.ops.hgemm_tune._gated_siblings
+        with self.assertRaisesRegex(RuntimeError, "as many outputs"):
+            op(x, normal(48, 32), normal(50, 32), "silu")
+        meta = torch.nn.Parameter(torch.empty(16, 32, dtype=torch.bfloat16, device="meta"))
+        module = Attention()  # as where a weight is loaded when its layer runs
+        self.tuned_for((96, 32, "plain"))
+        hgemm_tune.patch(module, self.bundle)
+        module.k_proj.weight = meta
+        with torch.no_grad():
+            self.assertEqual(self.computed(module.q_proj, x)[1], [64])
 
     def test_a_hook_sees_its_layer(self):
         module, seen = Feedforward(), []

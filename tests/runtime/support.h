@@ -49,7 +49,7 @@ inline ExportPlan plan_with_gates() {
   gated.epilogue = {Bias::kNone, Activation::kSilu, Gate::kHalves};
   races.push_back(
       recorded(gated, {timed(std::string(kCublasLabel), 15), timed(label(TiledConfig{}), 12)}));
-  return plan_export(races, {.pdl = PdlKind::kWeights});
+  return plan_export(races, {.allowed = {.pdl = PdlKind::kWeights}});
 }
 
 inline std::string bundle_bytes(const ExportPlan& plan) {
