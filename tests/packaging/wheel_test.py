@@ -243,7 +243,7 @@ class Wheel(unittest.TestCase):
         registered, why_not, failed = self.values(
             "import ctypes\n"
             "from hgemm_tune.bundles import library_beside_runtime\n"
-            "torch = library_beside_runtime('libhgemm_tune_torch.so', 'hgemm_torch_abi', 1)\n"
+            "torch = library_beside_runtime('libhgemm_tune_torch.so', 'hgemm_torch_abi', 2)\n"
             "torch.hgemm_torch_error.restype = ctypes.c_char_p\n"
             "print(json.dumps([torch.hgemm_torch_register(), torch.hgemm_torch_error().decode(),"
             " failure(lambda: hgemm_tune.load('none.hgb'))]))")
