@@ -77,5 +77,21 @@ def export(program, path, shapes, *options):
     return path
 
 
+def compiled(function, **options):
+    """The function, compiled into one graph, and the names of what the graph calls."""
+    import torch
+    from torch._dynamo.backends.common import aot_autograd
+
+    names = []
+
+    def note(graph, _):
+        names.extend(str(node.target) for node in graph.graph.nodes if node.op == "call_function")
+        return graph.forward
+
+    torch._dynamo.reset()
+    backend = aot_autograd(fw_compiler=note)
+    return torch.compile(function, fullgraph=True, backend=backend, **options), names
+
+
 def temporary_folder():
     return tempfile.TemporaryDirectory(prefix="hgemm-tune-test.")
