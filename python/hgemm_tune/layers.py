@@ -240,9 +240,8 @@ def _gate_of(block: torch.nn.Module) -> _Gate:
 class Group:
     """Layers that could be one product."""
 
-    #: the module that has them, and its name
+    #: the module that has them
     parent: torch.nn.Module
-    name: str
     #: the layers, by their names in it
     layers: dict[str, torch.nn.Linear]
     #: only if the layers are gate and up
@@ -259,14 +258,13 @@ class Group:
     def make_one(self) -> None:
         """From now on one product computes them."""
         layers = list(self.layers.values())
+        _put_together([layer.weight for layer in layers])
         if self.gate is not None:
-            _put_together([layer.weight for layer in layers])
             self.parent._hgemm_gate = self.gate
             self.parent.__class__ = _gated_class(type(self.parent))
             for layer in layers:
                 layer.__class__ = TunedLinear
             return
-        _put_together([layer.weight for layer in layers])
         if layers[0].bias is not None:
             _put_together([layer.bias for layer in layers])
         siblings = _Siblings(layers)
@@ -304,20 +302,20 @@ def _gate_or_none(block: torch.nn.Module) -> _Gate | None:
 
 def groups(model: torch.nn.Module) -> Iterator[Group]:
     """The layers of a model that could be one product, by the names that transformers gives them."""
-    for name, parent in model.named_modules():
+    for parent in model.modules():
         children = dict(parent.named_children())
         for names in (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj")):
             layers = {child: children[child] for child in names if child in children}
             if len(layers) < len(names) or not _can_be_one(list(layers.values())):
                 continue
             if "q_proj" in layers:
-                yield Group(parent, name, layers)
+                yield Group(parent, layers)
                 continue
             first, second = layers.values()
             if first.bias is None and first.out_features == second.out_features:
                 gate = _gate_or_none(parent)
                 if gate is not None:
-                    yield Group(parent, name, layers, gate)
+                    yield Group(parent, layers, gate)
 
 
 def separate(model: torch.nn.Module) -> list[torch.nn.Linear]:

@@ -223,17 +223,11 @@ Tensor by_torch(Arguments arguments, std::int64_t n) {
   return Tensor(copied[0]);
 }
 
-void compute(Arguments arguments, StableValue* stack) {
-  try {
-    const Described d = checked(arguments);
-    const std::int64_t n = d.weight.sizes[0];
-    std::optional<Tensor> result = tuned(d, arguments.activation, arguments.gate);
-    if (!result) result = by_torch(std::move(arguments), n);
-    stack[0] = result->release();
-  } catch (const std::exception& error) {
-    last_error = error.what();  // torch drops it where another kernel has called this one
-    throw;
-  }
+Tensor compute(Arguments arguments) {
+  const Described d = checked(arguments);
+  const std::int64_t n = d.weight.sizes[0];
+  std::optional<Tensor> result = tuned(d, arguments.activation, arguments.gate);
+  return result ? std::move(*result) : by_torch(std::move(arguments), n);
 }
 
 /// Matrices or vectors of 16-bit elements that lie one after another, as one tensor of all their
@@ -314,58 +308,61 @@ Tensor apart(Siblings siblings) {
   return std::move(*all);
 }
 
-/// _siblings
-void compute_siblings(StableValue* stack, std::uint64_t, std::uint64_t) {
-  Siblings siblings = take_siblings(stack);
+Tensor compute_siblings(Siblings siblings) {
+  if (!siblings.biases.empty() && siblings.biases.size() != siblings.weights.size()) {
+    refuse("either each layer has a bias, or none");
+  }
+  std::optional<Tensor> weight = as_one(siblings.weights), bias;
+  if (!siblings.biases.empty()) bias = as_one(siblings.biases);
+  if (!weight || bias.has_value() == siblings.biases.empty()) return apart(std::move(siblings));
+  // The parts stay alive until the product of the whole is enqueued.
+  return compute({Tensor(siblings.x.shared()), std::move(*weight), std::move(bias)});
+}
+
+Tensor compute_gated_siblings(Siblings siblings, std::int32_t activation) {
+  const Description gate = describe(siblings.weights[0]), up = describe(siblings.weights[1]);
+  if (gate.dim != 2 || up.dim != 2 || gate.sizes[0] != up.sizes[0]) {
+    refuse("gate and up must be matrices of as many outputs");
+  }
+  const std::int64_t n = 2 * gate.sizes[0];
+  std::optional<Tensor> weight = as_one(siblings.weights);
+  if (!weight) return gated(apart(std::move(siblings)), n, activation);
+  return compute({Tensor(siblings.x.shared()), std::move(*weight), std::nullopt, activation,
+                  HGEMM_TUNED_GATE_HALVES});
+}
+
+/// What a kernel returns. An error's text is kept: torch drops it where another kernel has called
+/// this one.
+template <class Result>
+void store(StableValue* stack, const Result& result) {
   try {
-    if (!siblings.biases.empty() && siblings.biases.size() != siblings.weights.size()) {
-      refuse("either each layer has a bias, or none");
-    }
-    std::optional<Tensor> weight = as_one(siblings.weights), bias;
-    if (!siblings.biases.empty()) bias = as_one(siblings.biases);
-    if (weight && bias.has_value() != siblings.biases.empty()) {
-      // The parts stay alive until the product of the whole is enqueued.
-      return compute({Tensor(siblings.x.shared()), std::move(*weight), std::move(bias)}, stack);
-    }
-    stack[0] = apart(std::move(siblings)).release();
+    stack[0] = result().release();
   } catch (const std::exception& error) {
     last_error = error.what();
     throw;
   }
 }
-
-/// _gated_siblings
-void compute_gated_siblings(StableValue* stack, std::uint64_t, std::uint64_t) {
-  Siblings siblings{Tensor(stack[0]), {}, {}};
-  siblings.weights.emplace_back(stack[1]);
-  siblings.weights.emplace_back(stack[2]);
-  try {
-    const std::int32_t activation = take_activation(stack[3]);
-    const Description gate = describe(siblings.weights[0]), up = describe(siblings.weights[1]);
-    if (gate.dim != 2 || up.dim != 2 || gate.sizes[0] != up.sizes[0]) {
-      refuse("gate and up must be matrices of as many outputs");
-    }
-    if (std::optional<Tensor> weight = as_one(siblings.weights)) {
-      return compute({Tensor(siblings.x.shared()), std::move(*weight), std::nullopt, activation,
-                      HGEMM_TUNED_GATE_HALVES},
-                     stack);
-    }
-    const Tensor y = apart(std::move(siblings));
-    const Description d = describe(y);
-    stack[0] = gated(y, d.last_size(), activation).release();
-  } catch (const std::exception& error) {
-    last_error = error.what();
-    throw;
-  }
-}
-
 /// _linear and _linear_with_grad, which has no activation.
-void compute_linear(StableValue* stack, std::uint64_t inputs, std::uint64_t) {
-  compute(take(stack, inputs), stack);
+void linear_kernel(StableValue* stack, std::uint64_t inputs, std::uint64_t) {
+  store(stack, [&] { return compute(take(stack, inputs)); });
 }
 /// _gated_linear
-void compute_gated(StableValue* stack, std::uint64_t, std::uint64_t) {
-  compute(take_gated(stack), stack);
+void gated_kernel(StableValue* stack, std::uint64_t, std::uint64_t) {
+  store(stack, [&] { return compute(take_gated(stack)); });
+}
+/// _siblings
+void siblings_kernel(StableValue* stack, std::uint64_t, std::uint64_t) {
+  store(stack, [&] { return compute_siblings(take_siblings(stack)); });
+}
+/// _gated_siblings
+void gated_siblings_kernel(StableValue* stack, std::uint64_t, std::uint64_t) {
+  store(stack, [&] {
+    Siblings siblings{Tensor(stack[0]), {}, {}};
+    siblings.weights.emplace_back(stack[1]);
+    siblings.weights.emplace_back(stack[2]);
+    const std::int32_t activation = take_activation(stack[3]);
+    return compute_gated_siblings(std::move(siblings), activation);
+  });
 }
 
 /// linear
@@ -415,11 +412,11 @@ void define_operators() {
   implement("CompositeImplicitAutograd", "linear", choose);
   implement("CompositeImplicitAutograd", "gated_linear", choose_gated);
   for (const char* key : {"CPU", "CUDA"}) {
-    implement(key, "_linear", compute_linear);
-    implement(key, "_linear_with_grad", compute_linear);
-    implement(key, "_gated_linear", compute_gated);
-    implement(key, "_siblings", compute_siblings);
-    implement(key, "_gated_siblings", compute_gated_siblings);
+    implement(key, "_linear", linear_kernel);
+    implement(key, "_linear_with_grad", linear_kernel);
+    implement(key, "_gated_linear", gated_kernel);
+    implement(key, "_siblings", siblings_kernel);
+    implement(key, "_gated_siblings", gated_siblings_kernel);
   }
 }
 

@@ -53,8 +53,7 @@ const char* why_bits_follow_m(const GemmKind& kind) {
   return multiplies && adds
              ? "alpha, or the scale of a tensor or a row, multiplies the sums before C, a bias or "
                "GELU with tanh adds to them, and the compiler may join the two operations, with "
-               "one "
-               "rounding, in one kernel and not in another"
+               "one rounding, in one kernel and not in another"
              : nullptr;
 }
 

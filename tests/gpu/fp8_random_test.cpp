@@ -24,7 +24,7 @@ class Draws {
   explicit Draws(std::uint32_t seed) : random_(seed) {}
   int up_to(int most) { return std::uniform_int_distribution<int>(0, most)(random_); }
 
-  /// Of a kind that is written after the extents; every third has padded rows.
+  /// A problem of `kind`, which is written as behind the extents; every third has padded rows.
   GemmProblem problem(const std::string& kind, int unit_of_n) {
     const int m = extent(1, 700), n = extent(unit_of_n, 700), k = extent(kUnit, 3000);
     std::string text = fmt::format("{}x{}x{}{}", m, n, k, kind);

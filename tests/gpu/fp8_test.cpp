@@ -94,7 +94,7 @@ struct SmokeCase {
   const char* kind;
   const char* sums;
   int cols = 128;  ///< of a tile: two stages in flight have twice the registers
-  /// Of the first tile. With 256 columns and promoted sums a warp has four buffers for D.
+  /// The first tile's columns. With 256 and promoted sums a warp has four buffers for D.
   int first_cols = cols;
 };
 void PrintTo(const SmokeCase& of, std::ostream* out) { *out << of.kind << of.sums; }

@@ -30,15 +30,19 @@ FakeTensor* new_tensor(const FakeTensor& content) {
   return made;
 }
 
+void close_gaps(FakeTensor& tensor) {
+  std::int64_t stride = 1;
+  for (std::size_t i = tensor.sizes.size(); i-- > 0;) {
+    tensor.strides[i] = stride;
+    stride *= tensor.sizes[i];
+  }
+}
+
 std::uint64_t linear(std::uint64_t* stack) {
   FakeTensor* const x = tensor_of(stack[0]);
   FakeTensor result = *x;
   result.sizes.back() = tensor_of(stack[1])->sizes[0];
-  std::int64_t stride = 1;
-  for (std::size_t i = result.sizes.size(); i-- > 0;) {
-    result.strides[i] = stride;
-    stride *= result.sizes[i];
-  }
+  close_gaps(result);
   release(x);
   release(tensor_of(stack[1]));
   release_optional(stack[2]);
@@ -57,11 +61,7 @@ std::uint64_t narrow(std::uint64_t* stack) {
 std::uint64_t product(std::uint64_t* stack) {
   FakeTensor* const y = tensor_of(stack[0]);
   FakeTensor result = *y;
-  std::int64_t stride = 1;
-  for (std::size_t i = result.sizes.size(); i-- > 0;) {
-    result.strides[i] = stride;
-    stride *= result.sizes[i];
-  }
+  close_gaps(result);
   release(y);
   release(tensor_of(stack[1]));
   return reinterpret_cast<std::uint64_t>(new_tensor(result));

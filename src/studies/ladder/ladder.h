@@ -48,9 +48,9 @@ GemmProblem problem_of(const LadderPoint& point, const GemmProblem& problem);
 std::optional<LadderPoint> parse_ladder_label(std::string_view label);
 bool supports(const ladder::Step& step, DataType dtype);
 
-/// The translation unit of a step that is not tuned, with the kernel extern "C" __global__ void
-/// ladder_kernel(const
-/// __grid_constant__ hgemm::LadderParams). `probe`: with cycle stamps.
+/// The translation unit of a step that is not tuned. Its kernel is
+/// extern "C" __global__ void ladder_kernel(const __grid_constant__ hgemm::LadderParams).
+/// `probe`: with cycle stamps.
 std::string ladder_source(const LadderPoint& point, bool probe = false);
 
 }  // namespace hgemm

@@ -80,11 +80,6 @@ class LeftOut {
   std::vector<Reason> reasons_;
 };
 
-/// Where no race of a tuned step's problem with operands of 8 bits is known: the best one at
-/// 8192x8192x8192.e4m3 at full load (H200, results/h200/referee-fp8-sustained.md).
-constexpr std::string_view kBestOfLargeShape =
-    "bm128.bn192.bk128.q4.c2x1.coop2.d1.acc256.group8.tma.persist.pdl.hold.fixed";
-
 /// Finds the configs of tuned steps. Reads the databases when it is first asked, because that takes
 /// longer than all else of the command.
 class TunedConfigs {
@@ -93,8 +88,8 @@ class TunedConfigs {
     if (options_.db && !std::filesystem::exists(*options_.db)) options_.db.reset();  // not yet
   }
 
-  /// The best known config at the problem, or one that the ladder has timed there, or where
-  /// operands have 8 bits kBestOfLargeShape; empty if none of them is known and valid.
+  /// The best known config at the problem, or one that the ladder has timed there; empty if none
+  /// is known and valid.
   std::string at(const GemmProblem& problem) {
     if (!tuned_) {
       tuned_.emplace(options_);
@@ -105,7 +100,6 @@ class TunedConfigs {
     for (const RecordedStudy& recorded : timed_ | std::views::reverse) {
       if (is_of_tuned_step(recorded.study, problem)) known.push_back(recorded.study.label);
     }
-    if (problem.has_8_bit_operands()) known.emplace_back(kBestOfLargeShape);
     for (const std::string& label : known) {
       if (!why_not(parse_label(label), problem)) return label;
     }

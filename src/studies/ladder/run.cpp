@@ -66,7 +66,7 @@ const char* why_unsupported(const LadderPoint& point, const GemmProblem& problem
   return ladder::why_unsupported(point.step, problem.m, problem.n, problem.k);
 }
 
-/// Of a step, or of the config of a tuned one.
+/// The same by label: a step's own, or that of a tuned step's config.
 const char* why_unsupported(const std::string& label, const GemmProblem& problem) {
   const auto point = parse_ladder_label(label);
   return point ? why_unsupported(*point, problem) : why_not(parse_label(label), problem);
