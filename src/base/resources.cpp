@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
 
@@ -31,6 +32,12 @@ std::vector<fs::path> recorded_databases(const std::string& name) {
     if (fs::is_regular_file(database)) databases.push_back(database);
   }
   std::sort(databases.begin(), databases.end());
+  return databases;
+}
+
+std::vector<fs::path> answering_databases() {
+  std::vector<fs::path> databases = recorded_databases("tune.db");
+  std::ranges::move(recorded_databases("referee-fp8.db"), std::back_inserter(databases));
   return databases;
 }
 

@@ -12,8 +12,11 @@ namespace hgemm {
 /// neither exists.
 std::filesystem::path resource_dir();
 
-/// Paths of the shipped databases resource_dir()/results/<device>/<name>, sorted. tune.db holds
-/// races, study.db holds studies. Databases with other names beside them are incomplete recordings.
-std::vector<std::filesystem::path> recorded_databases(const std::string& name = "tune.db");
+/// Paths of the shipped databases resource_dir()/results/<device>/<name>, sorted.
+std::vector<std::filesystem::path> recorded_databases(const std::string& name);
+
+/// The shipped databases whose races answer questions: tune.db of each device, of 16-bit operands,
+/// and referee-fp8.db, of 8-bit ones. (study.db holds studies, truth.db races of whole spaces.)
+std::vector<std::filesystem::path> answering_databases();
 
 }  // namespace hgemm

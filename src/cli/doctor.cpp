@@ -77,7 +77,7 @@ Finding check_database(const std::string& path) {
 
 Finding check_resources() {
   try {
-    const auto databases = recorded_databases();
+    const auto databases = answering_databases();
     return {.part = "shipped files",
             .ok = true,
             .detail = fmt::format("{} ({} recorded database{})", resource_dir().string(),

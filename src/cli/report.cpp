@@ -72,10 +72,9 @@ ReportInput input_of(const ReportOptions& options) {
   }
   input.races = shipped_races();
   input.spaces = recorded_races("truth.db");
-  for (const char* name : {"tune.db", "truth.db", "study.db"}) {
-    for (const fs::path& path : recorded_databases(name)) {
-      input.databases.push_back(shipped_name(path));
-    }
+  for (const auto& databases :
+       {answering_databases(), recorded_databases("truth.db"), recorded_databases("study.db")}) {
+    for (const fs::path& path : databases) input.databases.push_back(shipped_name(path));
   }
   for (const fs::path& path : recorded_databases("study.db")) {
     auto studies = all_studies(Store::open(path.string(), Store::Mode::kReadOnly));

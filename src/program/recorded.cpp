@@ -19,8 +19,6 @@
 namespace hgemm::cli {
 namespace {
 
-constexpr const char* kShipped = "tune.db";
-
 /// The number of problems that a kernel can compute and that have no row in this regime.
 int missing_in(Regime regime, std::span<const BestRow> rows,
                std::span<const GemmProblem> problems) {
@@ -58,13 +56,24 @@ std::vector<std::string> what_is_missing(const Question& question, std::span<con
   return sentences;
 }
 
+/// Oldest first.
+std::vector<RecordedRace> races_in(std::span<const std::filesystem::path> databases) {
+  std::vector<RecordedRace> all;
+  for (const auto& path : databases) {
+    auto races = Store::open(path.string(), Store::Mode::kReadOnly).races();
+    std::ranges::move(races, std::back_inserter(all));
+  }
+  std::ranges::stable_sort(all, {}, &RecordedRace::started_utc);
+  return all;
+}
+
 }  // namespace
 
-std::vector<RecordedRace> shipped_races() { return recorded_races(kShipped); }
+std::vector<RecordedRace> shipped_races() { return races_in(answering_databases()); }
 
 RacesAndBuilds shipped_results() {
   RacesAndBuilds all;
-  for (const auto& path : recorded_databases(kShipped)) {
+  for (const auto& path : answering_databases()) {
     const Store store = Store::open(path.string(), Store::Mode::kReadOnly);
     std::ranges::move(store.races(), std::back_inserter(all.races));
     std::ranges::move(store.builds(), std::back_inserter(all.builds));
@@ -74,13 +83,7 @@ RacesAndBuilds shipped_results() {
 }
 
 std::vector<RecordedRace> recorded_races(const std::string& name) {
-  std::vector<RecordedRace> all;
-  for (const auto& path : recorded_databases(name)) {
-    auto races = Store::open(path.string(), Store::Mode::kReadOnly).races();
-    std::ranges::move(races, std::back_inserter(all));
-  }
-  std::ranges::stable_sort(all, {}, &RecordedRace::started_utc);
-  return all;
+  return races_in(recorded_databases(name));
 }
 
 std::string where_measured(const Environment& environment, const RunInfo& run,

@@ -13,7 +13,7 @@
 
 namespace hgemm::cli {
 
-/// The races of every database of this name in results/, oldest first: "tune.db" or "truth.db".
+/// The races of every database of this name in results/, oldest first: "truth.db".
 std::vector<RecordedRace> recorded_races(const std::string& name);
 /// Races, and the builds recorded with them.
 struct RacesAndBuilds {

@@ -38,7 +38,7 @@ TEST(Resources, ListTheDatabaseOfEachDevice) {
   }
   std::sort(expected.begin(), expected.end());
   EXPECT_FALSE(expected.empty());
-  EXPECT_EQ(recorded_databases(), expected);
+  EXPECT_EQ(recorded_databases("tune.db"), expected);
 }
 
 /// Paths of the files below a folder of the source tree, sorted. `extensions`: all if there are

@@ -7,6 +7,7 @@
 #include <regex>
 #include <thread>
 
+#include "gemm/codec.h"
 #include "tests/cli/program.h"
 
 namespace hgemm {
@@ -392,6 +393,17 @@ TEST_F(Commands, TheNewestOfAllShippedDatabasesDecides) {
   driver.environment.driver = "new";
   record(recorded("a"), {race(problem(512, 512, 512))}, driver);
   EXPECT_THAT(run("best --recorded").out, AllOf(HasSubstr("driver new"), Not(HasSubstr("old"))));
+}
+
+TEST_F(Commands, ShippedRacesOfEightBitOperandsAnswerToo) {
+  install_with_recorded({race(problem(512, 512, 512))});
+  Race eight_bits = race(parse_problem("512x512x1024.e4m3"));
+  eight_bits.trials[0] =
+      finalist("bm128.bn128.bk128.q4.c1x1.coop2.d1.acc256.linear.tma.persist", 9);
+  record(recorded("h200").parent_path() / "referee-fp8.db", {eight_bits});
+  EXPECT_THAT(run("best --recorded").out,
+              AllOf(HasSubstr("512x512x512"), HasSubstr("512x512x1024.e4m3")));
+  EXPECT_THAT(run("doctor").out, HasSubstr("(2 recorded databases)"));
 }
 
 TEST_F(Commands, ARecordingThatIsNotCompleteIsNotRead) {

@@ -182,7 +182,7 @@ def page(path: Path) -> str:
                      f"Transformers {of['transformers']}"),
         ("measured", " to ".join(dict.fromkeys((dates[0], dates[-1])))),
         ("models", "with random weights, in bf16"),
-        ("kernels", of["bundle"]),
+        ("kernels", "<br>".join(all_of("kernels"))),
         ("recorded by", "<br>".join(f"`{command}`" for command in all_of("command")))]
     return "\n".join([
         "# Tokens per second of three models\n", "| provenance | |\n|---|---|",
