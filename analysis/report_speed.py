@@ -109,8 +109,9 @@ def draw_roof(canvas, data, rows, regime, limits):
         if not peak:
             continue
         roof(device["memory_tbps"], peak, c["base"], linewidth=1, linestyle=(0, (4, 3)))
-        axes.text(low_x * 1.25, peak * 1.09, f"{peak:.0f} TFLOP/s{of_bits[n]}: datasheet",
-                  color=c["muted"], va="bottom")
+        if n == bits[-1]:  # the highest roof; between the others there is no room for it
+            axes.text(low_x * 1.25, peak * 1.09, f"{peak:.0f} TFLOP/s{of_bits[n]}: datasheet",
+                      color=c["muted"], va="bottom")
     for n, ceiling in ceilings if read else ():
         roof(read, ceiling["tflops"], c["ink"], linewidth=1.3)
         axes.text(low_x * 1.25, ceiling["tflops"] * 0.94,
@@ -222,7 +223,8 @@ def draw_bars(canvas, group, regime, shapes, here, limits):
         axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
     axes.axvline(1, color=c["base"], linewidth=1, zorder=2)
     for j, shape in enumerate(shapes):
-        name = shape if len(shape) < 18 else shape.split(".ld")[0][:17] + "…"
+        name = shape.removesuffix(f".{group}")
+        name = name if len(name) < 18 else name.split(".ld")[0][:17] + "…"
         canvas.text(136, 40 + ROW * (j + 0.5), name, ha="right", va="center")
         r = here.get(shape)
         if r is None:

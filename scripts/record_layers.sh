@@ -4,10 +4,11 @@
 # 8-bit operands.
 # Each database ($2 and so on: these alone) has both regimes, or with NAME:REGIME that one. Winners of
 # batches are raced once more at full effort, alone with the libraries. decode-fused.db has a chain of
-# its layers, too, and those of 8-bit operands what quantising A takes. On machines with several GPUs,
-# name other databases or regimes on each:
+# its layers, too, and fp8.db and fp8-blocks.db what quantising A takes. fp8-layers.db has the whole
+# lists of layers with 8-bit operands. On machines with several GPUs, name other databases or regimes
+# on each:
 #   CUDA_VISIBLE_DEVICES=0 scripts/record_layers.sh results/h200 batched:burst gated
-# Takes 30 minutes. A database that exists is added to. Then scripts/write_results.py <folder> writes the
+# Takes 50 minutes. A database that exists is added to. Then scripts/write_results.py <folder> writes the
 # tables.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
@@ -66,13 +67,16 @@ record() {
     batched) tune batched.yaml 120s && race_winners ;;
     fp8) tune "$fp8" 100s ;;
     fp8-blocks) tune "$fp8_blocks" 100s ;;
+    fp8-layers) tune fp8.yaml 400s && tune fp8-blocks.yaml 200s ;;
     decode-fused) tune llama7b-decode-fused.yaml 60s ;;
     *) echo "unknown: $1" >&2; return 2 ;;
   esac
 }
 
 names=("${@:2}")
-((${#names[@]})) || names=(epilogues training-added training-aux gated batched decode-fused fp8 fp8-blocks)
+if ((${#names[@]} == 0)); then
+  names=(epilogues training-added training-aux gated batched decode-fused fp8 fp8-blocks fp8-layers)
+fi
 for name in "${names[@]}"; do
   regimes=(sustained burst)
   [[ $name == *:* ]] && regimes=("${name#*:}")

@@ -54,7 +54,12 @@ Json missing(const std::string& sentence, const std::string& how) {
 
 std::string group_of(const GemmProblem& problem) {
   const std::string group = problem.tag.substr(0, problem.tag.find('/'));
-  return group.empty() ? "other" : group;
+  if (!group.empty()) return group;
+  if (!problem.has_8_bit_operands()) return "other";
+  GemmProblem packed = problem;
+  packed.lda = packed.ldb = packed.ldd = 0;
+  const std::string key = to_string(packed);
+  return key.substr(key.find('.') + 1);
 }
 
 namespace {

@@ -34,7 +34,8 @@ class Source {
 
 Json missing(const std::string& sentence, const std::string& how);
 
-/// "prefill" of "prefill/qkv"; "other" without a tag.
+/// "prefill" of "prefill/qkv". Without a tag "other", or of 8-bit operands the kind of problem:
+/// "e4m3.scaling-blocks".
 std::string group_of(const GemmProblem& problem);
 
 /// With fewer configs a map of tiles has holes.

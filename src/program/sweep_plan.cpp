@@ -29,9 +29,9 @@ namespace {
 
 /// Options of a tune that are not for its tasks: which shapes, how to show them, and which GPUs.
 const std::set<std::string> kNotForTasks = {
-    "--shapes", "--model",       "--tp",       "--m",       "--unfused", "--gated",
-    "--dtype",  "--db",          "--format",   "--columns", "--sort",    "--wide",
-    "--color",  "--require-gpu", "--recorded", "--devices", "--help",    "--data"};
+    "--shapes",      "--misses",   "--model",   "--tp",      "--m",    "--unfused", "--gated",
+    "--dtype",       "--db",       "--format",  "--columns", "--sort", "--wide",    "--color",
+    "--require-gpu", "--recorded", "--devices", "--help",    "--data"};
 /// Their values are paths: tasks may run in another folder.
 const std::set<std::string> kPaths = {"--cache-dir", "--shared-cache", "--blas"};
 

@@ -242,6 +242,10 @@ std::string same_command(const TuneOptions& options, const Aim& aim) {
 
 void add_tune_options(CLI::App& program, TuneOptions& options) {
   add_shapes(program, options.problems);
+  program.add_option("--misses", options.problems.shapes, help_text("tune", "--misses"))
+      ->type_name("FILE")
+      ->excludes(program.get_option("--shapes"))
+      ->excludes(program.get_option("--model"));
   CLI::Option* space = program.add_option("--space", options.space, help_text("common", "--space"))
                            ->type_name("NAME|FILE")
                            ->default_str(kDefaultSpace);

@@ -243,6 +243,18 @@ TEST_F(Commands, WithoutAGpuRecordedResultsAnswer) {
   EXPECT_THAT(run("best --recorded").out, HasSubstr(kLabel));
 }
 
+TEST_F(Commands, WhatABundleMissedIsAListOfShapes) {
+  install_with_recorded({race(problem(512, 512, 512)), race(problem(1024, 512, 512))});
+  std::ofstream(folder() / "misses.yaml") << "shapes:\n  - {m: 512, n: 512, k: 512, weight: 7}\n";
+  const Outcome answer = run("--misses misses.yaml --format json");
+  ASSERT_EQ(answer.exit_code, 0) << answer.err;
+  const json rows = json::parse(answer.out);
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0]["m"], 512);
+  EXPECT_EQ(run("--misses misses.yaml --shapes 8x8x8").exit_code, 2);
+  EXPECT_THAT(run("--misses nothing.yaml").err, HasSubstr("nothing.yaml"));
+}
+
 TEST_F(Commands, WithoutAGpuWhatAsksForAMeasurementFails) {
   install_with_recorded({race(problem(512, 512, 512))});
   const auto before = files();

@@ -375,7 +375,7 @@ class OnGpu(unittest.TestCase):
         self.assertIn(f"m: 64, n: {K}, k: {3 * K}, weight: 2", misses.read_text())
         # The next tune takes just this, and the next bundle has a kernel for it.
         database = FOLDER / "missed.db"
-        program("--db", database, "--shapes", misses, "--budget", "20configs", "--regime", "burst",
+        program("--db", database, "--misses", misses, "--budget", "20configs", "--regime", "burst",
                 "--require-gpu")
         program("export", "--format", "bundle", "-o", FOLDER / "missed.hgb", "--db", database,
                 "--regime", "burst")
