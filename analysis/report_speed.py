@@ -194,15 +194,32 @@ def roofline(data):
 # ---- Speed-ups ----
 
 ROW = 18  # px
+LINE = 18  # px, of text above the bars
+HEAD = 40  # px, of two lines
+
+
+def common_kind(shapes):
+    """What most of the shapes have behind their extents, ".e4m3.scaling-blocks"; or nothing."""
+    kinds = [dot + kind for _, dot, kind in (shape.partition(".") for shape in shapes)]
+    kind = max(kinds, key=kinds.count, default="")
+    return kind if 2 * kinds.count(kind) > len(kinds) else ""
+
+
+def is_unsaid(kind, group):
+    return kind not in ("", f".{group}")
 
 
 def draw_bars(canvas, group, regime, shapes, here, limits):
     c = canvas.colour
     low, high = limits
+    kind = common_kind(shapes)
+    top = HEAD + (LINE if is_unsaid(kind, group) else 0)
     mean, lt = (geomean([r[key] for r in here.values()])
         for key in ("ratio_cublas", "ratio_cublaslt"))
     canvas.text(0, 2, f"{group}, {regime}", size=LARGE, weight="bold")
-    axes = canvas.axes(142, 40, 156, ROW * len(shapes), grid="x")
+    if is_unsaid(kind, group):
+        canvas.text(0, 40, kind, "muted")
+    axes = canvas.axes(142, top, 156, ROW * len(shapes), grid="x")
     axes.set_ylim(len(shapes) - 0.5, -0.5)
     if not here:
         gap(canvas, axes, f"not recorded in {regime}")
@@ -223,9 +240,9 @@ def draw_bars(canvas, group, regime, shapes, here, limits):
         axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
     axes.axvline(1, color=c["base"], linewidth=1, zorder=2)
     for j, shape in enumerate(shapes):
-        name = shape.removesuffix(f".{group}")
+        name = shape.removesuffix(kind)
         name = name if len(name) < 18 else name.split(".ld")[0][:17] + "…"
-        canvas.text(136, 40 + ROW * (j + 0.5), name, ha="right", va="center")
+        canvas.text(136, top + ROW * (j + 0.5), name, ha="right", va="center")
         r = here.get(shape)
         if r is None:
             axes.text(1.004, j, " not recorded", color=c["muted"], va="center")
@@ -239,8 +256,8 @@ def draw_bars(canvas, group, regime, shapes, here, limits):
         if r["ratio_cublaslt"]:
             axes.plot([r["ratio_cublaslt"]], [j + 0.34], marker="D", markersize=4, color=c["base"],
                       markeredgewidth=0, zorder=6)
-        canvas.text(PANEL, 40 + ROW * (j + 0.5), f"{v:.3f}", "ink" if ahead else "late", ha="right",
-                    va="center")
+        canvas.text(PANEL, top + ROW * (j + 0.5), f"{v:.3f}", "ink" if ahead else "late",
+                    ha="right", va="center")
     axes.tick_params(axis="x", length=0)
     axes.spines["left"].set_visible(False)
     axes.spines["bottom"].set_visible(False)
@@ -261,7 +278,8 @@ def speedups(data):
         for regime in REGIMES:
             here = {r["shape"]: r for r in rows
                     if r["group"] == g and r["regime"] == regime and r["ratio_cublas"]}
-            panels.append(Panel(62 + ROW * len(shapes), lambda canvas, now=(
+            lines = LINE if is_unsaid(common_kind(shapes), g) else 0
+            panels.append(Panel(HEAD + lines + 22 + ROW * len(shapes), lambda canvas, now=(
                 g, regime, shapes, here, (low, max(values, default=1))): draw_bars(canvas, *now)))
     summary = means(rows)
     regime = summary[0]["regime"] if summary else ""

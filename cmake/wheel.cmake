@@ -17,7 +17,7 @@ install(TARGETS wheel_program RUNTIME DESTINATION bin COMPONENT wheel EXCLUDE_FR
 install(TARGETS hgemm_runtime hgemm_torch LIBRARY DESTINATION lib COMPONENT wheel EXCLUDE_FROM_ALL)
 install(DIRECTORY configs DESTINATION ${wheel_share} COMPONENT wheel EXCLUDE_FROM_ALL)
 install(DIRECTORY results DESTINATION ${wheel_share} COMPONENT wheel EXCLUDE_FROM_ALL
-        FILES_MATCHING REGEX "/results/[^/]+/(tune|referee-fp8|truth|study)\\.db$")
+        FILES_MATCHING REGEX "/results/[^/]+/(tune|referee-fp8|fp8-layers|truth|study)\\.db$")
 install(FILES ${drawing} DESTINATION ${wheel_share}/analysis COMPONENT wheel EXCLUDE_FROM_ALL)
 file(GLOB recorded_bundles CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/results/*/tokens.hgb)
 foreach(bundle ${recorded_bundles})

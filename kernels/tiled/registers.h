@@ -58,15 +58,17 @@ HGEMM_HOST_DEVICE constexpr int most_moved_registers(const TiledConfig& c) {
 }
 /// Registers for the scales of a stage (common/block_scales.cuh). Where a block of B may begin at
 /// any 8 columns of the tile and all columns are promoted at once, a consumer needs 56 beside its
-/// sums, and 88 with scheduler csplit: of 330 such tiles (ptxas 13.0) 24 spilled, up to 300 bytes,
-/// and one with less did not. Of 431 tiles with wider runs of columns one spilled, by 16 bytes.
+/// sums, for fp32 outputs 64, and 88 with scheduler csplit. Of 330 such tiles (ptxas 13.0) 24 with
+/// less spilled, up to 300 bytes, and 3 did not. Of 431 tiles with wider runs of columns one
+/// spilled, by 16 bytes.
 HGEMM_HOST_DEVICE constexpr int block_scale_registers(const TiledKernel& k) {
   if (!is_of_blocks(k.gemm.scaling)) return 0;
   const bool in_runs_of_8 = k.gemm.scaling == Scaling::kBlocks && k.promote != 0 && !k.swap &&
                             mma_blocks(k) == 1 && consumer_cols(k) % 16 != 0;
   if (!in_runs_of_8) return 8;
   const int reserve = accumulator_reserve(k);
-  return reserve < 48 ? 56 - reserve : adds_in_cluster(k) ? 16 : 8;
+  const int needed = k.gemm.output == DataType::kFp32 ? 64 : 56;
+  return reserve < 48 ? needed - reserve : adds_in_cluster(k) ? 16 : 8;
 }
 /// Pieces in which the sums of a stage are promoted, one after the other, so that they share
 /// registers: the 64-row blocks of a consumer, or the two halves of its columns where the sums of

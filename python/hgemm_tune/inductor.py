@@ -13,11 +13,12 @@ import functools
 import hashlib
 import inspect
 import json
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from . import pytorch
+from . import layers, pytorch
 from .command import HgemmTuneError
 
 _PARAMETERS = ["self", "kernel_inputs", "templates", "op_name", "kwarg_overrides"]
@@ -28,7 +29,8 @@ _enabled: contextlib.ExitStack | None = None
 
 
 def enable() -> None:
-    """Graphs that are compiled from now on may take kernels of the bundle in use.
+    """Graphs that are compiled from now on may take kernels of the bundle in use. In those of a
+    patched model layers of one row are left to Inductor, unless the bundle is batch-invariant.
 
     Raises HgemmTuneError if no bundle is in use, or this torch chooses in another way than those
     that are known.
@@ -38,6 +40,8 @@ def enable() -> None:
         raise HgemmTuneError("no bundle is in use: call hgemm_tune.use(bundle) first")
     if _enabled is None:
         _enabled = _replace_choices()
+        # Inductor's reduction would have other bits than the kernels of more rows.
+        layers.leave_one_row(not pytorch._in_use[0].batch_invariant)
 
 
 def disable() -> None:
@@ -46,6 +50,7 @@ def disable() -> None:
     if _enabled is not None:
         _enabled.close()
         _enabled = None
+        layers.leave_one_row(False)
 
 
 def _mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -60,13 +65,56 @@ def _addmm(bias: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor
 _KERNELS = {"mm": _mm, "addmm": _addmm}
 
 
+def _time_in_graph(kernel: Callable[..., torch.Tensor], operands: tuple[torch.Tensor, ...],
+                   out: torch.Tensor) -> float:
+    """Milliseconds of a launch, by Inductor's own measurement, without the host's part: where
+    Inductor times a call, the operator's part of the host was longer than a short kernel (14 us
+    became 31). A step in a CUDA graph has none of it, nor has one whose host is ahead."""
+    from torch._inductor.runtime.benchmarking import benchmarker
+
+    with torch.cuda.device(out.device):
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            out.copy_(kernel(*operands))  # which may be compared; and the kernel is loaded now
+            stream.synchronize()
+            graph = torch.cuda.CUDAGraph()
+            # Other threads compile and load candidates meanwhile.
+            graph.capture_begin(capture_error_mode="thread_local")
+            try:
+                result = kernel(*operands)
+            finally:
+                graph.capture_end()
+        torch.cuda.current_stream().wait_stream(stream)
+        time_ms = benchmarker.benchmark_gpu(graph.replay)
+        del result
+        return time_ms
+
+
+@functools.cache
+def _choice_class() -> type:
+    from torch._inductor.select_algorithm import ExternKernelCaller, ExternKernelChoice
+
+    class TunedCaller(ExternKernelCaller):
+        def benchmark(self, *args: torch.Tensor, out: torch.Tensor) -> float:
+            if out.device.type != "cuda":
+                return super().benchmark(*args, out=out)
+            return _time_in_graph(self.to_callable(), args, out)
+
+    class TunedChoice(ExternKernelChoice):
+        def bind(self, *args: Any, **kwargs: Any) -> Any:
+            caller = super().bind(*args, **kwargs)
+            caller.__class__ = TunedCaller
+            return caller
+
+    return TunedChoice
+
+
 @functools.cache
 def _candidate(op_name: str, digest: str) -> Any:
     """By its name graphs on disk call it, and times on disk are kept."""
-    from torch._inductor.select_algorithm import ExternKernelChoice
-
-    return ExternKernelChoice(_KERNELS[op_name], name=f"hgemm_tune_{op_name}_{digest}",
-                              has_out_variant=False)
+    return _choice_class()(_KERNELS[op_name], name=f"hgemm_tune_{op_name}_{digest}",
+                           has_out_variant=False)
 
 
 def _digest() -> str:

@@ -36,8 +36,10 @@ std::vector<fs::path> recorded_databases(const std::string& name) {
 }
 
 std::vector<fs::path> answering_databases() {
-  std::vector<fs::path> databases = recorded_databases("tune.db");
-  std::ranges::move(recorded_databases("referee-fp8.db"), std::back_inserter(databases));
+  std::vector<fs::path> databases;
+  for (const char* name : {"tune.db", "referee-fp8.db", "fp8-layers.db"}) {
+    std::ranges::move(recorded_databases(name), std::back_inserter(databases));
+  }
   return databases;
 }
 

@@ -16,7 +16,8 @@ std::filesystem::path resource_dir();
 std::vector<std::filesystem::path> recorded_databases(const std::string& name);
 
 /// The shipped databases whose races answer questions: tune.db of each device, of 16-bit operands,
-/// and referee-fp8.db, of 8-bit ones. (study.db holds studies, truth.db races of whole spaces.)
+/// and of 8-bit ones referee-fp8.db and fp8-layers.db. (study.db holds studies, truth.db races of
+/// whole spaces.)
 std::vector<std::filesystem::path> answering_databases();
 
 }  // namespace hgemm

@@ -16,6 +16,7 @@ import sysconfig
 import threading
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pytorch"))
 import support  # noqa: E402
@@ -358,6 +359,34 @@ class OnGpu(unittest.TestCase):
             self.skipTest("no triton, gcc or Python.h")
         for options in ({}, {"dynamic": True}, {"mode": "reduce-overhead"}):
             self.check_compiled(**options)
+
+    @torch.no_grad()
+    def test_inductor_times_a_kernel_in_a_graph(self):
+        import hgemm_tune.inductor as inductor
+        from torch._inductor import config
+
+        for row in self.bundle.rows:
+            row["gain"] = True
+        inductor.enable()
+        self.addCleanup(inductor.disable)
+        x, weight, times = normal(256, K), weight_of(K, K), []
+        time_in_graph = inductor._time_in_graph
+
+        def noted(*arguments):
+            times.append(time_in_graph(*arguments))
+            return times[-1]
+
+        settings = {"max_autotune": True, "max_autotune_gemm_backends": "ATEN",
+                    "force_disable_caches": True}
+        torch._dynamo.reset()
+        with mock.patch.object(inductor, "_time_in_graph", noted), config.patch(settings):
+            self.check(torch.compile(F.linear, fullgraph=True)(x, weight), x, weight)
+        self.assertEqual(len(times), 1)
+        self.assertGreater(times[0], 0)
+        torch.cuda.synchronize()
+        calls = hgemm_tune.calls()
+        self.assertGreaterEqual(calls.tuned, 2, "to load it, and in the graph")
+        self.assertEqual(calls.torch, 0)
 
     @torch.no_grad()
     def test_only_gains_leaves_the_rest_to_torch_and_lists_what_was_missed(self):

@@ -8,6 +8,7 @@ import copy
 import io
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import support
 
@@ -17,6 +18,7 @@ FOLDER = Path(_folder.name)
 import hgemm_tune  # noqa: E402
 import hgemm_tune.pytorch  # noqa: E402
 import torch  # noqa: E402
+from hgemm_tune import inductor  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 
@@ -253,6 +255,28 @@ class OneProduct(unittest.TestCase):
             result = compiled(x)
             hgemm_tune.unpatch(module)
             torch.testing.assert_close(result, module(x), rtol=0.02, atol=0.02)
+
+    @torch.no_grad()
+    def test_one_row_is_left_to_inductor_while_it_is_enabled(self):
+        module, x = torch.nn.Sequential(Feedforward(), Attention()), normal(5, 32)
+        self.tuned_for((96, 32, "plain"), (96, 32, "swiglu"), (32, 48, "plain"))
+        hgemm_tune.patch(module, self.bundle)
+        self.addCleanup(inductor.disable)
+        for enabled, invariant in ((True, False), (False, False), (True, True)):
+            inductor.disable()
+            with mock.patch.dict(self.bundle.manifest, batch_invariant=invariant):
+                if enabled:
+                    inductor.enable()
+            for rows in (1, 5):
+                with self.subTest(enabled=enabled, invariant=invariant, rows=rows):
+                    compiled, names = support.compiled(module, dynamic=False)
+                    torch.testing.assert_close(compiled(x[:rows]), module(x[:rows]), rtol=0.02,
+                                               atol=0.02)
+                    ours = {name for name in names if name.startswith("hgemm_tune.")}
+                    left = enabled and not invariant and rows == 1
+                    self.assertEqual(ours, set() if left else {
+                        "hgemm_tune._siblings.default", "hgemm_tune._gated_siblings.default",
+                        "hgemm_tune._linear.default"})
 
     def test_other_inputs_and_weights_that_were_moved(self):
         module, x = Attention(), normal(5, 32)

@@ -29,9 +29,11 @@ class Results:
         self.content.update(measured=before["measured"], starts=before["starts"])
 
     def add(self, kind: str, key: tuple[str, ...], entry: dict) -> None:
-        same = [entry[name] for name in key]
-        kept = [one for one in self.content[kind] if [one[name] for name in key] != same]
-        self.content[kind] = [*kept, entry]
+        entries = self.content[kind]
+        places = [place for place, one in enumerate(entries)
+                  if all(one[name] == entry[name] for name in key)]
+        place = places[0] if places else len(entries)
+        entries[place:place + 1] = [entry]
         if self.path is not None:
             written = self.path.with_name(f"{self.path.name}.{os.getpid()}")
             written.write_text(json.dumps(self.content, indent=1) + "\n")

@@ -7,11 +7,14 @@ import random
 import statistics
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 import hgemm_tune
 import torch
+from hgemm_tune import inductor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .choices import WAYS
@@ -171,6 +174,16 @@ class Measurement(NamedTuple):
     tuned_calls: int
 
 
+@contextmanager
+def _autotuned_with_kernels() -> Iterator[None]:
+    """What is compiled meanwhile may take kernels of the bundle."""
+    inductor.enable()
+    try:
+        yield
+    finally:
+        inductor.disable()
+
+
 def measure(plain: Decoder, patched: Decoder, phase: Phase, ways: list[str],
             rounds: int) -> Measurement:
     """Times of a step in each of the ways, and of its linear layers alone, plain and patched."""
@@ -197,7 +210,8 @@ def measure(plain: Decoder, patched: Decoder, phase: Phase, ways: list[str],
         else:
             step = torch.compile(step, mode=MODE, dynamic=False)
         try:
-            steps[name] = Candidate(keep_step(step, reset), reset)
+            with _autotuned_with_kernels() if all(WAYS[name]) else nullcontext():
+                steps[name] = Candidate(keep_step(step, reset), reset)
         except RuntimeError as error:
             if not WAYS[name].compiled:
                 raise
