@@ -36,7 +36,7 @@ done
 mv recording.db tune.db
 for space in decode decode-pdl; do
   mv "recording-$space.db" "$space.db"
-  "$program" merge "$space.db" -o tune.db  # where there is no GPU the program answers from tune.db alone
+  "$program" merge "$space.db" -o tune.db  # from which the program answers where there is no GPU
 done
 rm recording-repeat.db
 mv recording-rows.db rows.db  # of one kind of config: not among those that answer

@@ -136,7 +136,7 @@ class Bundle:
     def misses(self) -> str:
         """The products that were asked for and had no kernel, with counts, as YAML.
 
-        As a file it is what `hgemm-tune --shapes` reads.
+        As a file it is what `hgemm-tune --misses` reads.
         """
         needed = ctypes.c_size_t()
         text = ctypes.create_string_buffer(1 << 16)

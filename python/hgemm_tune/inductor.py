@@ -29,8 +29,9 @@ _enabled: contextlib.ExitStack | None = None
 
 
 def enable() -> None:
-    """Graphs that are compiled from now on may take kernels of the bundle in use. In those of a
-    patched model layers of one row are left to Inductor, unless the bundle is batch-invariant.
+    """Graphs that are compiled from now on, with max-autotune, may take kernels of the bundle in
+    use. In those of a patched model layers of one row and without a bias are left to Inductor,
+    unless the bundle is batch-invariant.
 
     Raises HgemmTuneError if no bundle is in use, or this torch chooses in another way than those
     that are known.
@@ -40,8 +41,6 @@ def enable() -> None:
         raise HgemmTuneError("no bundle is in use: call hgemm_tune.use(bundle) first")
     if _enabled is None:
         _enabled = _replace_choices()
-        # Inductor's reduction would have other bits than the kernels of more rows.
-        layers.leave_one_row(not pytorch._in_use[0].batch_invariant)
 
 
 def disable() -> None:
@@ -50,7 +49,15 @@ def disable() -> None:
     if _enabled is not None:
         _enabled.close()
         _enabled = None
-        layers.leave_one_row(False)
+
+
+def _leaves_one_row() -> bool:
+    """Not with a batch-invariant bundle: Inductor's reduction has other bits than its kernels."""
+    return (_enabled is not None and pytorch._in_use is not None
+            and not pytorch._in_use[0].batch_invariant)
+
+
+layers.leaves_one_row = _leaves_one_row
 
 
 def _mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -76,7 +83,9 @@ def _time_in_graph(kernel: Callable[..., torch.Tensor], operands: tuple[torch.Te
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
-            out.copy_(kernel(*operands))  # which may be compared; and the kernel is loaded now
+            result = kernel(*operands)  # which loads it
+            torch._C._dynamo.guards.assert_size_stride(result, out.size(), out.stride())
+            out.copy_(result)  # Inductor may compare it
             stream.synchronize()
             graph = torch.cuda.CUDAGraph()
             # Other threads compile and load candidates meanwhile.
@@ -87,24 +96,28 @@ def _time_in_graph(kernel: Callable[..., torch.Tensor], operands: tuple[torch.Te
                 graph.capture_end()
         torch.cuda.current_stream().wait_stream(stream)
         time_ms = benchmarker.benchmark_gpu(graph.replay)
-        del result
+        del result  # where the graph has written
         return time_ms
 
 
 @functools.cache
 def _choice_class() -> type:
+    from torch._inductor import config
     from torch._inductor.select_algorithm import ExternKernelCaller, ExternKernelChoice
+
+    # Newer versions can time all candidates so.
+    times_in_graphs = getattr(config, "autotune_cudagraph_benchmarking", False)
 
     class TunedCaller(ExternKernelCaller):
         def benchmark(self, *args: torch.Tensor, out: torch.Tensor) -> float:
-            if out.device.type != "cuda":
+            if out.device.type != "cuda" or out.numel() == 0 or times_in_graphs:
                 return super().benchmark(*args, out=out)
             return _time_in_graph(self.to_callable(), args, out)
 
     class TunedChoice(ExternKernelChoice):
         def bind(self, *args: Any, **kwargs: Any) -> Any:
             caller = super().bind(*args, **kwargs)
-            caller.__class__ = TunedCaller
+            caller.__class__ = TunedCaller  # Inductor names its own class there
             return caller
 
     return TunedChoice

@@ -32,20 +32,26 @@ def _is_transformed() -> bool:
     return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
 
 
-#: Whether compiled code leaves layers of one row to torch.compile (inductor.enable()).
-_leaves_one_row = False
+def _no_row_is_left() -> bool:
+    return False
 
 
-def leave_one_row(leave: bool) -> None:
-    global _leaves_one_row
-    _leaves_one_row = leave
+#: Whether compiled code leaves layers of one row to torch.compile. inductor.py sets its own here.
+leaves_one_row: Callable[[], bool] = _no_row_is_left
 
 
-def _is_left(input: torch.Tensor) -> bool:
-    """With max-autotune Inductor makes a product of one row a reduction, which it fuses with what
-    is around it. A kernel alone is faster, but the step was not: Mistral-7B took 4.75 ms by
-    kernels and 4.55 without them (H200, driver 580.159.04, torch 2.11, 2026-11-28)."""
-    return (_leaves_one_row and torch.compiler.is_compiling()
+@torch.compiler.assume_constant_result
+def _leaves_one_row() -> bool:
+    """Asked while a graph is traced, so that a graph stays what it was compiled as."""
+    return leaves_one_row()
+
+
+def _is_left(input: torch.Tensor, layer: torch.nn.Linear) -> bool:
+    """With max-autotune Inductor makes a product of one row, without a bias, a reduction, which it
+    fuses with what is around it. A kernel alone is faster, but the step was not: Mistral-7B took
+    4.75 ms by kernels and 4.55 without them (one run with both; H200, driver 580.159.04, torch
+    2.11, 2026-11-28)."""
+    return (torch.compiler.is_compiling() and layer.bias is None and _leaves_one_row()
             and input.numel() == input.shape[-1])
 
 
@@ -53,7 +59,7 @@ class TunedLinear(torch.nn.Linear):
     """torch.nn.Linear, computed by the operator. patch() makes layers to this, unpatch() back."""
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        if _is_left(input) or (not torch.compiler.is_compiling() and _is_transformed()):
+        if _is_left(input, self) or (not torch.compiler.is_compiling() and _is_transformed()):
             return super().forward(input)
         # What linear() chooses by the same question; one look-up less for each call.
         if torch.is_grad_enabled():
@@ -64,9 +70,10 @@ class TunedLinear(torch.nn.Linear):
 # ---- Weights one after another ----
 
 
-def _runs_in_one_product(input: torch.Tensor) -> bool:
-    """Gradients belong to each weight, so where they are recorded each layer is computed."""
-    return not (torch.is_grad_enabled() or _is_left(input)
+def _runs_in_one_product(input: torch.Tensor, layer: torch.nn.Linear) -> bool:
+    """Gradients belong to each weight, so where they are recorded each layer is computed. `layer`
+    is one of them."""
+    return not (torch.is_grad_enabled() or _is_left(input, layer)
                 or (not torch.compiler.is_compiling() and _is_transformed()))
 
 
@@ -157,7 +164,7 @@ class SiblingLinear(TunedLinear):
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         result = None
-        if _runs_in_one_product(input):
+        if _runs_in_one_product(input, self):
             result = self._siblings.result(self, self._place, input)
         return super().forward(input) if result is None else result
 
@@ -185,7 +192,7 @@ def _is_still_gated(block: torch.nn.Module) -> bool:
 
 
 def _gated_forward(self, *inputs: Any, **named: Any) -> torch.Tensor:
-    if (named or len(inputs) != 1 or not _runs_in_one_product(inputs[0])
+    if (named or len(inputs) != 1 or not _runs_in_one_product(inputs[0], self.gate_proj)
             or not _is_still_gated(self)
             or not _are_beside(inputs[0], [self.gate_proj, self.up_proj])):
         return type(self)._hgemm_base.forward(self, *inputs, **named)

@@ -151,7 +151,7 @@ HGEMM_BUNDLE_API int hgemm_bundle_plan_launch(hgemm_bundle_plan* plan, void* str
                                               size_t workspace_bytes);
 
 /* The misses: problems that no kernel computes, or that were not tuned where only gains are wanted,
- * with the number of their launches, as a YAML file that `hgemm-tune --shapes` reads. *bytes is the
+ * with the number of their launches, as a YAML file that `hgemm-tune --misses` reads. *bytes is the
  * number of bytes of the text with the zero at its end; it is written to `text` if `capacity` is
  * that or more. */
 HGEMM_BUNDLE_API int hgemm_bundle_misses(const hgemm_bundle* bundle, char* text, size_t capacity,

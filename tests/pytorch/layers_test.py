@@ -262,21 +262,33 @@ class OneProduct(unittest.TestCase):
         self.tuned_for((96, 32, "plain"), (96, 32, "swiglu"), (32, 48, "plain"))
         hgemm_tune.patch(module, self.bundle)
         self.addCleanup(inductor.disable)
+        ours = {f"hgemm_tune.{name}.default"
+                for name in ("_siblings", "_gated_siblings", "_linear")}
         for enabled, invariant in ((True, False), (False, False), (True, True)):
             inductor.disable()
-            with mock.patch.dict(self.bundle.manifest, batch_invariant=invariant):
-                if enabled:
-                    inductor.enable()
+            if enabled:
+                inductor.enable()
             for rows in (1, 5):
-                with self.subTest(enabled=enabled, invariant=invariant, rows=rows):
+                with (self.subTest(enabled=enabled, invariant=invariant, rows=rows),
+                      mock.patch.dict(self.bundle.manifest, batch_invariant=invariant)):
                     compiled, names = support.compiled(module, dynamic=False)
                     torch.testing.assert_close(compiled(x[:rows]), module(x[:rows]), rtol=0.02,
                                                atol=0.02)
-                    ours = {name for name in names if name.startswith("hgemm_tune.")}
                     left = enabled and not invariant and rows == 1
-                    self.assertEqual(ours, set() if left else {
-                        "hgemm_tune._siblings.default", "hgemm_tune._gated_siblings.default",
-                        "hgemm_tune._linear.default"})
+                    self.assertEqual({name for name in names if name.startswith("hgemm_tune.")},
+                                     set() if left else ours)
+                    calls = len(names)
+                    inductor.disable()
+                    compiled(x[:rows])
+                    self.assertEqual(len(names), calls, "a graph stays what it is")
+                    if enabled:
+                        inductor.enable()
+        attention = Attention(bias=True)
+        self.tuned_for((96, 32, "bias"))
+        hgemm_tune.patch(attention, self.bundle)
+        compiled, names = support.compiled(attention, dynamic=False)
+        compiled(x[:1])
+        self.assertIn("hgemm_tune._siblings.default", names, "no reduction with a bias")
 
     def test_other_inputs_and_weights_that_were_moved(self):
         module, x = Attention(), normal(5, 32)

@@ -191,8 +191,10 @@ def page(path: Path) -> str:
         *(f"| {name} | {text} |" for name, text in provenance), "",
         "Times are medians. Ratios are of the plain way's time to the other's in the same round, "
         "with 95 % intervals: above 1 the other is faster. Decode is a CUDA graph in each way, and "
-        "prefill runs without one. Compiled is torch.compile with max-autotune; there Transformers "
-        "gives attention a mask in prefill, too.\n",
+        "prefill runs without one. Compiled is torch.compile with max-autotune (and without its "
+        "graphs); there Transformers gives attention a mask in prefill, too. Patched and compiled "
+        "is with hgemm_tune.inductor.enable(), which leaves layers of one row to torch.compile. A "
+        "command may have been stopped before its last steps.\n",
         times(measured), "## Where the time goes\n",
         "Share and gain are of the linear layers in a row, in a graph without the rest of the "
         "step, so that a kernel may begin while the one before it ends. Expected is what this "

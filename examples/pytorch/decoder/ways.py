@@ -209,8 +209,9 @@ def measure(plain: Decoder, patched: Decoder, phase: Phase, ways: list[str],
             linears[name] = Candidate(keep(alone, lambda: None), lambda: None)
         else:
             step = torch.compile(step, mode=MODE, dynamic=False)
+        is_autotuned = WAYS[name].patched and WAYS[name].compiled
         try:
-            with _autotuned_with_kernels() if all(WAYS[name]) else nullcontext():
+            with _autotuned_with_kernels() if is_autotuned else nullcontext():
                 steps[name] = Candidate(keep_step(step, reset), reset)
         except RuntimeError as error:
             if not WAYS[name].compiled:
