@@ -133,7 +133,7 @@ TEST_F(ReportCommand, RecordedResultsMakeAPageWithoutFaultWhoseFiguresShowWhatTh
   const auto seen = open_in_browser(folder() / "out/report.html", kFigures);
   if (!seen) GTEST_SKIP() << "no Chromium here: the page was not opened";
   EXPECT_EQ(seen->exit_code, 0) << seen->out;
-  const auto used = explore_in_browser(folder() / "out/report.html", "4096x4096x4096");
+  const auto used = explore_in_browser(folder() / "out/report.html", "2048x4096x11008");
   ASSERT_TRUE(used);
   EXPECT_EQ(used->exit_code, 0) << used->out;
 }

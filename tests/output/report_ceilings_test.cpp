@@ -1,8 +1,9 @@
-// What the tensor cores can do, in a report: by the types of operands.
+// 8-bit operands in a report: what the tensor cores can do by the types of operands, and groups.
 #include <gmock/gmock.h>
 
 #include <vector>
 
+#include "gemm/codec.h"
 #include "output/json.h"
 #include "output/report.h"
 #include "search/devices.h"
@@ -54,6 +55,16 @@ TEST(ReportCeilings, EightBitOperandsHaveACeilingOfTheirOwn) {
     const bool has_8_bits = row.at("dtype") != "bf16";
     EXPECT_EQ(row.at("operand_bits"), has_8_bits ? 8 : 16) << row.at("shape");
   }
+}
+
+TEST(ReportGroups, EightBitProblemsWithoutATagAreGroupedByTheirKind) {
+  ReportInput from;
+  from.devices = load_devices(HGEMM_SOURCE_DIR "/configs/devices.yaml");
+  from.databases = {"made-up.db"};
+  from.races = {race(parse_problem("512x512x1024.e4m3.scaling-rows.lda1040"))};
+  const Json json = Json::parse(
+      report_data(from, [](const report::Known&) { return std::vector<report::Section>(); }));
+  EXPECT_EQ(json.at("best").at("rows")[0].at("group"), "e4m3.scaling-rows");
 }
 
 }  // namespace

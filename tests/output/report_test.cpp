@@ -8,7 +8,6 @@
 #include <set>
 
 #include "families/family.h"
-#include "gemm/codec.h"
 #include "output/json.h"
 #include "search/space.h"
 #include "search/strategy.h"
@@ -187,8 +186,6 @@ TEST(ReportData, ARowSaysHowFastWhereWhenAndByWhich) {
   EXPECT_EQ(row.at("label"), test::kC);
   EXPECT_EQ(row.at("group"), "square");
   EXPECT_EQ(best.at("rows")[1].at("group"), "decode");
-  from.races = {race(parse_problem("512x512x1024.e4m3.scaling-rows.lda1040"))};
-  EXPECT_EQ(data(from).at("best").at("rows")[0].at("group"), "e4m3.scaling-rows");
   EXPECT_NEAR(row.at("ratio_cublas"), 10 / 9.0, 0.005);
   EXPECT_NEAR(row.at("intensity"), 8192 / 3.0, 1e-6);
   EXPECT_NEAR(row.at("cublas_tflops").get<double>() * row.at("ratio_cublas").get<double>(),
