@@ -205,20 +205,20 @@ def common_kind(shapes):
     return kind if 2 * kinds.count(kind) > len(kinds) else ""
 
 
-def is_unsaid(kind, group):
-    return kind not in ("", f".{group}")
+def text_above(group, shapes):
+    """The kind of the shapes, if the group's name does not say it, and the height of all text."""
+    kind = common_kind(shapes)
+    return ("", HEAD) if kind in ("", f".{group}") else (kind, HEAD + LINE)
 
 
 def draw_bars(canvas, group, regime, shapes, here, limits):
     c = canvas.colour
     low, high = limits
-    kind = common_kind(shapes)
-    top = HEAD + (LINE if is_unsaid(kind, group) else 0)
+    kind, top = text_above(group, shapes)
     mean, lt = (geomean([r[key] for r in here.values()])
         for key in ("ratio_cublas", "ratio_cublaslt"))
     canvas.text(0, 2, f"{group}, {regime}", size=LARGE, weight="bold")
-    if is_unsaid(kind, group):
-        canvas.text(0, 40, kind, "muted")
+    canvas.text(0, HEAD, kind, "muted")
     axes = canvas.axes(142, top, 156, ROW * len(shapes), grid="x")
     axes.set_ylim(len(shapes) - 0.5, -0.5)
     if not here:
@@ -239,8 +239,9 @@ def draw_bars(canvas, group, regime, shapes, here, limits):
         axes.xaxis.set_major_formatter(lambda v, _: f"{v:g}x")
         axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
     axes.axvline(1, color=c["base"], linewidth=1, zorder=2)
+    shown_once = common_kind(shapes)
     for j, shape in enumerate(shapes):
-        name = shape.removesuffix(kind)
+        name = shape.removesuffix(shown_once)
         name = name if len(name) < 18 else name.split(".ld")[0][:17] + "…"
         canvas.text(136, top + ROW * (j + 0.5), name, ha="right", va="center")
         r = here.get(shape)
@@ -278,8 +279,8 @@ def speedups(data):
         for regime in REGIMES:
             here = {r["shape"]: r for r in rows
                     if r["group"] == g and r["regime"] == regime and r["ratio_cublas"]}
-            lines = LINE if is_unsaid(common_kind(shapes), g) else 0
-            panels.append(Panel(HEAD + lines + 22 + ROW * len(shapes), lambda canvas, now=(
+            _, top = text_above(g, shapes)
+            panels.append(Panel(top + 22 + ROW * len(shapes), lambda canvas, now=(
                 g, regime, shapes, here, (low, max(values, default=1))): draw_bars(canvas, *now)))
     summary = means(rows)
     regime = summary[0]["regime"] if summary else ""

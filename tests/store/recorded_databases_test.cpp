@@ -77,6 +77,12 @@ Counts counted(const Store& store) {
 
 fs::path recorded_folder() { return fs::path(HGEMM_SOURCE_DIR) / "results/h200"; }
 
+/// A database of results/, or one that was there once.
+fs::path path_of(const std::string& name) {
+  const fs::path recorded = recorded_folder() / name;
+  return fs::exists(recorded) ? recorded : fs::path(HGEMM_SOURCE_DIR) / "tests/data" / name;
+}
+
 /// All that this version would migrate.
 std::vector<std::string> old_databases() {
   std::vector<std::string> names;
@@ -98,7 +104,7 @@ std::string name_of_test(const ::testing::TestParamInfo<std::string>& info) {
 class RecordedDatabaseTest : public StoreTest, public ::testing::WithParamInterface<std::string> {
  protected:
   void SetUp() override {
-    fs::copy_file(recorded_folder() / GetParam(), db_);
+    fs::copy_file(path_of(GetParam()), db_);
     SQLite::Database db(db_.string());
     version_ = version_of(db);
     ASSERT_THAT(version_, Lt(kPresentVersion)) << "choose one that is to be migrated";
@@ -170,11 +176,11 @@ TEST_P(MigratedDatabaseTest, CopiesAreMergedOnce) {
   EXPECT_EQ(added.races + added.trials + added.samples + added.studies, 0);
 }
 
-/// One of each version since the third, with energies, rows that are not aligned and several
-/// environments. (Studies of older versions: store_migration_test.cpp.)
+/// One of each version since the third, with energies, rows that are not aligned, several
+/// environments, and studies.
 INSTANTIATE_TEST_SUITE_P(Recorded, MigratedDatabaseTest,
                          ::testing::Values("repeat-a.db", "hundred.db", "rows.db", "staged.db",
-                                           "decode.db", "sms.db"),
+                                           "decode.db", "studies.db", "sms.db"),
                          name_of_test);
 
 }  // namespace
