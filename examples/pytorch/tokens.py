@@ -58,8 +58,8 @@ def parsed(words: list[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("--models", type=several(str, tuple(shapes.MODELS)), default=list(shapes.MODELS),
         help=f"some of {','.join(shapes.MODELS)} (all)")
-    add("--batches", type=several(number(1)), default=[1, 8, 32, 128],
-        help="sequences of a decode step (1,8,32,128)")
+    add("--batches", type=several(number(0)), default=[1, 8, 32, 128],
+        help="sequences of a decode step; 0: none (1,8,32,128)")
     add("--context", type=number(2), default=512,
         help="tokens that a decode step attends to, its own included (512)")
     add("--prefill", type=number(0), default=2048, help="tokens of the prefill; 0: none (2048)")
@@ -89,13 +89,16 @@ def parsed(words: list[str]) -> argparse.Namespace:
     add("--table", type=Path, metavar="JSON", help="only print a page of Markdown of such a file")
     options = parser.parse_args(words)
     options.words = words
+    options.batches = [batch for batch in options.batches if batch != 0]
+    if not options.batches and not options.prefill:
+        parser.error("--batches 0 and --prefill 0 leave nothing to measure")
     options.ways = list(dict.fromkeys(["plain", *options.ways]))
     return options
 
 
 def recipe(options: argparse.Namespace) -> str:
     chosen = f" --models {','.join(options.models)}"
-    chosen += f" --batches {','.join(map(str, options.batches))} --prefill {options.prefill}"
+    chosen += f" --batches {','.join(map(str, options.batches)) or 0} --prefill {options.prefill}"
     chosen += " --unfused" if options.unfused else ""
     return ("tune them on this GPU, which takes minutes:\n"
             f"  tokens.py --shapes{chosen} > tokens.yaml\n"

@@ -135,6 +135,9 @@ class Shapes(unittest.TestCase):
         self.assertEqual(found[28672, 4096, "swiglu"][1], "mistral-7b/gate_proj+up_proj")
         _, found = self.listed("--models", "Mistral-7B", "--batches", "4", "--prefill", "0")
         self.assertEqual({tuple(rows) for rows, _ in found.values()}, {(4,)})
+        text, found = self.listed("--models", "Mistral-7B", "--batches", "0", "--prefill", "100")
+        self.assertIn("\n# prefill of 100 tokens.\n", text)
+        self.assertEqual({tuple(rows) for rows, _ in found.values()}, {(100,), (1,)})
 
     def test_the_program_reads_the_list_which_needs_no_torch(self):
         code = ("import runpy, sys; sys.modules['torch'] = None; sys.argv[1:] = ['--shapes'];"
@@ -344,11 +347,15 @@ class Errors(unittest.TestCase):
         self.assertIn("none.hgb", self.fails("--device", "cpu", "--bundle", FOLDER / "none.hgb"))
         self.assertIn("--json of a measurement writes such a file",
                       self.fails("--table", FOLDER / "tuned.hgb"))
-        with (contextlib.redirect_stderr(io.StringIO()) as err,
-              self.assertRaises(SystemExit) as left):
-            tokens.main(["--models", "Llama-3-8B,GPT-2"])
-        self.assertEqual(left.exception.code, 2)
-        self.assertIn("GPT-2 is none of Llama-3-8B, Qwen2.5-7B, Mistral-7B", err.getvalue())
+        for words, why in ((("--models", "Llama-3-8B,GPT-2"),
+                            "GPT-2 is none of Llama-3-8B, Qwen2.5-7B, Mistral-7B"),
+                           (("--batches", "0", "--prefill", "0"),
+                            "--batches 0 and --prefill 0 leave nothing to measure")):
+            with (contextlib.redirect_stderr(io.StringIO()) as err,
+                  self.assertRaises(SystemExit) as left):
+                tokens.main(words)
+            self.assertEqual(left.exception.code, 2)
+            self.assertIn(why, err.getvalue())
 
     def test_a_bundle_for_other_shapes_is_refused_with_the_recipe(self):
         options = tokens.parsed(["--models", "Llama-3-8B", "--batches", "1,3", "--prefill", "0"])

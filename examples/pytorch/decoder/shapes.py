@@ -103,12 +103,12 @@ def rows_of(models: dict[str, Sizes], batches: list[int], prefill: int,
 def shape_list(models: dict[str, Sizes], batches: list[int], prefill: int,
                unfused: bool = False) -> str:
     """The file that `hgemm-tune tune --shapes` reads."""
-    passes = f"decode of {', '.join(map(str, batches))} sequences"
+    passes = [f"decode of {', '.join(map(str, batches))} sequences"] if batches else []
     if prefill:
-        passes += f", prefill of {prefill} tokens"
+        passes.append(f"prefill of {prefill} tokens")
     runner = "Transformers runs them" if unfused else "they run in Transformers when patched"
     lines = [f"# The linear layers of {', '.join(models)}, as {runner}:",
-             f"# {passes}.", "shapes:"]
+             f"# {', '.join(passes)}.", "shapes:"]
     for product, (names, rows) in rows_of(models, batches, prefill, unfused).items():
         layers = sorted({name for of_model in names.values() for name in of_model})
         epilogue = f"epilogue: {product.epilogue}, " if product.epilogue != "plain" else ""
