@@ -117,7 +117,6 @@ TEST(Fp8Kernels, CompileWithEveryWayToStoreTheScalesThatTheyFind) {
   }
 }
 
-/// Tiles that are tuned for most, with cycle stamps: each way to promote, and each kind of scales.
 /// Sums of a stage in three or more pieces, in a cluster: the widest tiles that the rules allow.
 /// The next wider ones spill hundreds of bytes.
 TEST(Fp8Kernels, TilesInManyPiecesCompileUpToTheWidestThatIsAllowed) {
@@ -137,6 +136,7 @@ TEST(Fp8Kernels, TilesInManyPiecesCompileUpToTheWidestThatIsAllowed) {
   expect_all_compile(kernels);
 }
 
+/// Tiles that are tuned for most, with cycle stamps: each way to promote, and each kind of scales.
 TEST(Fp8Kernels, ProbedOnesCompileWithoutSpills) {
   struct Probed {
     const char* key;
