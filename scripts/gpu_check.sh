@@ -7,7 +7,8 @@
 # The other checks keep their recorded outcome if it is about the same kernels:
 #   scripts/gpu_check.sh results/h200 'worker_test|kill and resume'
 # Runs with patterns that have no check in common may run at the same time, on one GPU or several.
-# Beside others on its GPU a test that judges times may fail: counters, micro, probe, worker.
+# Beside others on its GPU a check that judges times may fail: call_chain_test, counters_test,
+# energy, micro_test, probe_test, worker_test.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 scratch=$(mktemp -d)
@@ -34,7 +35,8 @@ run_gtest() {
 # the same time, on all GPUs in turn, share the tests. (Not so tests that judge times, or that have
 # other processes on their GPU.)
 in_shards=" accuracy_test batch_invariant_test batch_test epilogue_test fp32_output_test fp8_test "
-in_shards+="fp8_random_test kernel_test odd_sizes_test output_scales_test quantise_test verify_test "
+in_shards+="fp8_random_test kernel_test odd_sizes_test output_scales_test pdl_test quantise_test "
+in_shards+="verify_test "
 run_shards() {
   local shards=8 shard gpus pids=() passed=() failed=()
   mapfile -t gpus < <(visible_gpus)
@@ -57,43 +59,39 @@ visible_gpus() {
   fi
 }
 
-sanitized=(kernel_test fp8_test)  # their smoke tests
-
+# sanitize <tool>: each smoke test is a process of its own, at the same time, on all GPUs in turn.
+# (One process for all of them takes a sanitizer many minutes.)
 sanitize() {
-  local binary
-  for binary in "${sanitized[@]}"; do
-    run_gtest timeout -k 10 "$sanitizer_limit_s" "$sanitizer" --tool "$1" --error-exitcode 1 \
-      "build/tests/$binary" --gtest_filter='*Smoke*' || return 1
-  done
-}
-
-# Hazards in the project's kernels. The tool also reports some in cuBLAS's kernels, which compute
-# the reference. (Its filters by kernel name would exclude these, but with any filter the tool
-# itself fails: "failed to handle a hardware exception", compute-sanitizer 2025.3.)
-# Each smoke test is a process of its own, at the same time, on all GPUs in turn. The tests of a
-# binary are a check of their own, because all of them on one GPU would outlast the sanitizer's
-# limit (the 16 of them took 552 s of two H200s).
-racecheck() {
-  local binary=$1 listed test gpus outcome=0 count=0
+  local tool=$1 binary test tests gpus outcome=0 count=0
   mapfile -t gpus < <(visible_gpus)
-  listed=$("build/tests/$binary" --gtest_list_tests --gtest_filter='*Smoke*' |
-    sed -n 's/^  \([^ ]*\).*/\1/p')
-  [[ -n $listed ]] || { echo "$binary has no smoke test"; return 1; }
-  for test in $listed; do
-    (
-      export CUDA_VISIBLE_DEVICES=${gpus[count % ${#gpus[@]}]}
-      scratch=$scratch/race.$test && mkdir -p "$scratch" && racecheck_of "$binary" "$test"
-    ) &
-    count=$((count + 1))
+  for binary in kernel_test fp8_test; do
+    tests=$("build/tests/$binary" --gtest_list_tests --gtest_filter='*Smoke*' |
+      sed -n 's/^  \([^ ]*\).*/\1/p')
+    [[ -n $tests ]] || { echo "$binary has no smoke test"; return 1; }
+    for test in $tests; do
+      (
+        export CUDA_VISIBLE_DEVICES=${gpus[count % ${#gpus[@]}]}
+        scratch=$scratch/$tool.$test
+        mkdir -p "$scratch" && sanitize_test "$tool" "$binary" "$test"
+      ) &
+      count=$((count + 1))
+    done
   done
-  for test in $listed; do wait -n || outcome=1; done
+  for ((; count > 0; --count)); do wait -n || outcome=1; done
   return $outcome
 }
-racecheck_of() {
-  local log=$scratch/race.log start=$SECONDS
-  run_gtest timeout -k 10 "$sanitizer_limit_s" "$sanitizer" --tool racecheck --print-limit 100000 \
-    "build/tests/$1" --gtest_filter="*.$2" >"$log" 2>&1 || { cat "$log"; return 1; }
-  echo "$2: $((SECONDS - start)) s"
+
+# What counts of racecheck are hazards in the project's kernels. The tool also reports some in
+# cuBLAS's kernels, which compute the reference. (Its filters by kernel name would exclude these,
+# but with any filter the tool itself fails: "failed to handle a hardware exception",
+# compute-sanitizer 2025.3.)
+sanitize_test() {
+  local log=$scratch/sanitizer.log start=$SECONDS options=(--error-exitcode 1)
+  if [[ $1 == racecheck ]]; then options=(--print-limit 100000); fi
+  run_gtest timeout -k 10 "$sanitizer_limit_s" "$sanitizer" --tool "$1" "${options[@]}" \
+    "build/tests/$2" --gtest_filter="*.$3" >"$log" 2>&1 || { cat "$log"; return 1; }
+  echo "$3: $((SECONDS - start)) s"
+  [[ $1 == racecheck ]] || return 0
   grep 'RACECHECK SUMMARY' "$log" || return 1
   if grep 'access at .*hgemm' "$log"; then return 1; fi
 }
@@ -271,10 +269,8 @@ for source in tests/gpu/*_test.cpp; do
   check "$name" run_gtest "${shards[@]}" "build/tests/$name"
 done
 check "compute-sanitizer finds planted faults" sanitizer_finds_planted_faults
-check "compute-sanitizer memcheck" sanitize memcheck
-check "compute-sanitizer synccheck" sanitize synccheck
-for binary in "${sanitized[@]}"; do
-  check "compute-sanitizer racecheck of $binary" racecheck "$binary"
+for tool in memcheck synccheck racecheck; do
+  check "compute-sanitizer $tool" sanitize "$tool"
 done
 check "smoke sweep" smoke_sweep
 check "smoke sweep in burst" smoke_sweep_burst
