@@ -46,7 +46,8 @@ std::vector<Kernel> smoke_kernels_of(Kind kind, std::span<const GemmProblem> pro
   return kernels;
 }
 
-/// Most kernels of the smoke space are ordinary tiles: in one process they take a sanitizer minutes.
+/// Most kernels of the smoke space are ordinary tiles: one process with all of them takes a
+/// sanitizer minutes.
 class KernelSlices : public KernelTest, public ::testing::WithParamInterface<std::size_t> {};
 constexpr std::size_t kSlices = 8;
 
