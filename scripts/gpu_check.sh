@@ -152,13 +152,17 @@ smoke_sweep_burst() {
 energy() {
   "$program" --shapes 2048x4096x4096 --require-gpu --objective energy --cache-dir "$scratch/cache" \
     --config bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist --db "$scratch/energy.db" \
-    --format json | tee "$scratch/energy.json"
-  grep -qE '"joules": [0-9]' "$scratch/energy.json" &&
-    grep -qE '"cublas_joules": [0-9]' "$scratch/energy.json" || return 1
+    --format json >"$scratch/energy.json" || return 1
+  has_joules || return 1
   "$program" --shapes 16x4096x4096 --require-gpu --energy --budget 25s \
-    --cache-dir "$scratch/cache" --db "$scratch/brief-energy.db" --format json |
-    tee "$scratch/energy.json"
-  (($(grep -cE '"joules": [0-9]' "$scratch/energy.json") == 1))
+    --cache-dir "$scratch/cache" --db "$scratch/brief-energy.db" --format json \
+    >"$scratch/energy.json" || return 1
+  has_joules
+}
+# Of the one row, and of cuBLAS beside it.
+has_joules() {
+  grep -E '"(label|joules|cublas_joules)":' "$scratch/energy.json"
+  (($(grep -cE '"(cublas_)?joules": [0-9]' "$scratch/energy.json") == 2))
 }
 
 # SIGKILL in the middle of the second shape. Finished trials must stay as they were and must not be
@@ -227,11 +231,11 @@ names=()
 declare -A lines  # of the checks that run here, by name
 failed=false
 
-# The check's line of another run, if that run was about these kernels.
+# The check's line of another run, if that run was about these kernels and had this check.
 recorded() {
   local file=$output/gpu-check.json
   [[ -f $file ]] && grep -qF "\"kernel_hash\": \"$kernel_hash\"," "$file" || return 0
-  grep -F "{\"check\": \"$1\"," "$file" | sed 's/,$//'
+  grep -F "{\"check\": \"$1\"," "$file" | sed 's/,$//' || true
 }
 
 # Each of these depends on what the ones before it left, so a pattern for one runs all.

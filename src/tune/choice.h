@@ -30,11 +30,12 @@ struct Missing {
   bool is_rematch = false;   ///< races configs again that have ended, and no others
   /// The first configs, if the problem has a winner: they have ended, and race again with new ones.
   std::size_t again = 0;
-  bool only_full = false;  ///< left out if there is no time for full effort
+  bool only_full = false;   ///< left out if there is no time for full effort
+  bool to_the_end = false;  ///< no finalist leaves early, however slow
 
   bool has_winner() const { return is_rematch || again > 0; }
   RaceToCome to_come() const {
-    return {problem, regime, launch_us, configs.size(), space, weighed};
+    return {problem, regime, launch_us, configs.size(), space, weighed, to_the_end};
   }
 };
 

@@ -28,6 +28,7 @@ ProblemRace::ProblemRace(GpuContext& context, const RaceToCome& race, const Term
       problem_(race.problem),
       regime_(race.regime),
       weighed_(race.weighed),
+      to_the_end_(race.to_the_end),
       terms_(terms),
       recorder_(context, race.problem, race.regime),
       progress_(context, parts_of(race, terms)) {
@@ -58,6 +59,7 @@ void ProblemRace::run() {
 
 RacePolicy ProblemRace::policy() const {
   RacePolicy policy = context_.plan.policy;
+  policy.keep_finalists |= to_the_end_;
   if (terms_.effort == Effort::kBrief) policy = in_brief(policy, terms_.visits);
   if (may_be_capped(problem_, regime_) && terms_.effort == Effort::kFull) {
     policy.finalists = std::min(policy.finalists, policy.own_finalists);

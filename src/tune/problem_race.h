@@ -83,6 +83,7 @@ class ProblemRace {
   GemmProblem problem_;
   Regime regime_;
   Weighed weighed_;
+  bool to_the_end_;
   Terms terms_;
   Roster roster_;
   RaceRecorder recorder_;

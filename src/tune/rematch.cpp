@@ -15,8 +15,15 @@ namespace hgemm {
 namespace {
 
 constexpr std::size_t kMostConfigs = 4;
-/// Configs of a race for the energy of its winner, in which each takes seconds.
-constexpr std::size_t kMostWeighed = 2;
+/// Most configs of a race for the energy of its winner. Each takes seconds at the power cap.
+/// Results at full effort replace brief ones, so two are enough there. Others at full effort stay:
+/// a config that is near the winner and not in the race may win after it, without energy. As many
+/// as a final has leave few of these.
+std::size_t most_weighed(const RacePolicy& policy, const GemmProblem& problem, Effort searched) {
+  if (searched == Effort::kBrief) return 2;
+  const bool has_own_pace = may_be_capped(problem, Regime::kSustained);
+  return static_cast<std::size_t>(has_own_pace ? policy.own_finalists : policy.finalists);
+}
 
 double median_time_us(const Trial& trial) {
   std::vector<double> times_us;
@@ -96,11 +103,11 @@ std::vector<BestRow> finished_rows(const TunePlan& plan, std::span<const Recorde
 
 namespace {
 
-/// The first of the row's finalists, as far as their ratios are near the winner's.
-std::vector<KernelConfig> leading(const BestRow& row) {
+/// The first of the row's finalists, at most so many, as far as their ratios are near the winner's.
+std::vector<KernelConfig> leading(const BestRow& row, std::size_t most) {
   std::vector<KernelConfig> configs;
   for (const Finalist& finalist : row.finalists) {
-    if (configs.size() == kMostWeighed) break;
+    if (configs.size() == most) break;
     const bool is_near = finalist.cublas && row.cublas &&
                          finalist.cublas->value >= row.cublas->value * (1 - kCloseMargin);
     if (finalist.label == *row.label || is_near) configs.push_back(parse_label(finalist.label));
@@ -165,14 +172,18 @@ std::vector<Missing> find_unweighed(const TunePlan& plan, const Store& store,
   for (const BestRow& row : finished_rows(plan, races, kernels)) {
     if (row.regime != Regime::kSustained || row.joules) continue;
     // Those that may win after one more race, whatever race they were in.
-    unweighed.push_back(rematch_of(row, leading(row)));
+    const Effort searched = row.brief ? Effort::kBrief : Effort::kFull;
+    unweighed.push_back(
+        rematch_of(row, leading(row, most_weighed(plan.policy, row.problem, searched))));
     unweighed.back().weighed = Weighed::kWinners;
+    // One that left early would keep its older ratio, with which it may still be the winner.
+    unweighed.back().to_the_end = true;
   }
   return unweighed;
 }
 
 double weighing_s(const TunePlan& plan, const Store& store, const Environment& environment,
-                  CurrentKernels& kernels) {
+                  CurrentKernels& kernels, Effort searched) {
   const std::vector<BestRow> rows =
       finished_rows(plan, races_of(plan, store, environment), kernels);
   double sum = 0;
@@ -181,8 +192,9 @@ double weighing_s(const TunePlan& plan, const Store& store, const Environment& e
       return row.regime == Regime::kSustained && row.joules && row.problem.same_problem(problem);
     });
     if (has_energy) continue;
-    sum += duration_s({.problem = problem, .weighed = Weighed::kWinners},
-                      {.effort = Effort::kFull, .configs = kMostWeighed});
+    sum += duration_s(
+        {.problem = problem, .weighed = Weighed::kWinners},
+        {.effort = Effort::kFull, .configs = most_weighed(plan.policy, problem, searched)});
   }
   return sum;
 }

@@ -22,6 +22,7 @@ struct RaceToCome {
   std::size_t configs = 0;  ///< configs that could be raced
   std::size_t space = 0;    ///< configs that suit the problem, including those measured before
   Weighed weighed = Weighed::kNothing;  ///< in this race: whose energy is measured
+  bool to_the_end = false;              ///< no finalist leaves early, however slow
 };
 
 /// The effort of a race.

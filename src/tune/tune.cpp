@@ -57,15 +57,20 @@ std::optional<Clock::time_point> races_end(const TunePlan& plan,
   return without_last(*deadline, kConfirmingShare);
 }
 
-/// Leaves those races for which there is time, the first ones first.
-void keep_those_in_time(std::vector<Missing>& races, double left_s, std::size_t gpus) {
+/// Those races for which there is time, the first ones first, each with as many of its first
+/// configs as the time allows.
+std::vector<Missing> those_in_time(std::vector<Missing> races, double left_s, std::size_t gpus) {
   double left_gpu_s = left_s * static_cast<double>(gpus);
-  std::erase_if(races, [&](const Missing& race) {
-    const double race_s = full_race_s(race, race.configs.size());
-    if (race_s > std::min(left_s, left_gpu_s)) return true;
-    left_gpu_s -= race_s;
-    return false;
-  });
+  std::vector<Missing> kept;
+  for (Missing& race : races) {
+    const auto race_s = [&] { return full_race_s(race, race.configs.size()); };
+    const auto is_too_long = [&] { return race_s() > std::min(left_s, left_gpu_s); };
+    while (race.configs.size() > 1 && is_too_long()) race.configs.pop_back();
+    if (is_too_long()) continue;
+    left_gpu_s -= race_s();
+    kept.push_back(std::move(race));
+  }
+  return kept;
 }
 
 /// Measures the energy of winners that have none, in races at full effort. A winner that races
@@ -79,7 +84,7 @@ void weigh(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_point
     });
     if (deadline) {
       const std::chrono::duration<double> left = *deadline - Clock::now();
-      keep_those_in_time(unweighed, left.count(), gpus.contexts.size());
+      unweighed = those_in_time(std::move(unweighed), left.count(), gpus.contexts.size());
     }
     if (unweighed.empty()) return;
     run_stage(gpus, std::move(unweighed), {}, compiler, {});
@@ -140,9 +145,10 @@ std::optional<Clock::time_point> weighing_begins(Gpus& gpus,
                                                  std::optional<Clock::time_point> deadline) {
   if (!deadline || !weighs_winners(gpus.plan)) return deadline;
   const std::chrono::duration<double> left = *deadline - Clock::now();
+  const Effort searched = is_time_for_two(gpus, *deadline) ? Effort::kFull : Effort::kBrief;
   const double gpu_s = gpus.shared.use([&](SharedTune& tune) {
     return weighing_s(gpus.plan, tune.store, gpus.contexts.front().machine.environment,
-                      tune.kernels);
+                      tune.kernels, searched);
   });
   const double share = gpu_s / static_cast<double>(gpus.contexts.size()) / left.count();
   return without_last(*deadline, std::min(share, kMostWeighingShare));

@@ -64,6 +64,25 @@ TEST_F(Deadline, WinnersAreWeighedInTheEndAtFullEffortAsFarAsThereIsTime) {
   }
 }
 
+TEST_F(Deadline, AWinnerThatFallsBackWhenItIsWeighedHasMetThoseNearIt) {
+  TunePlan timed = plan({kLight}, configs(8));
+  timed.policy = {};
+  timed.weighed = Weighed::kWinners;
+  timed.search = within(100);
+  FakeMeasurer gpu;
+  for (int i = 0; i < 8; ++i) gpu.model_us[name(i)] = 90 + 0.1 * i;
+  listener_.on_event = [&] {
+    if (listener_.races.size() < 2) return;
+    for (int i = 0; i < 2; ++i) gpu.model_us[name(i)] = 92;  // in the race for energy
+  };
+  run(timed, gpu);
+  EXPECT_THAT(listener_.races, SizeIs(2)) << "another race may find no time";
+  const std::vector<BestRow> rows = best_rows(open().races());
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows.front().label, name(2));
+  EXPECT_TRUE(rows.front().joules && rows.front().cublas_joules);
+}
+
 TEST_F(Deadline, NothingIsCompiledOrRacedForEnergyAfterTheTime) {
   TunePlan late = plan({kLarge, kLight}, configs(3));
   late.search = within(20);
