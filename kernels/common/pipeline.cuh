@@ -87,18 +87,19 @@ struct Pipeline {
   /// As release(), of a stage that the warp's lanes read by loads. `read`: all words that a lane
   /// has read, XORed.
   ///
-  /// A remote arrival without a release at cluster scope may overtake a load (kernel-notes.md, "A
-  /// read that a remote arrival overtook"). But that release also waits for stores of D, which cost
-  /// 1 % of a layer. So the address at which a lane arrives is made to depend on its words: a warp
-  /// issues in order, and a load of a warp is done when it is done for all lanes.
+  /// An arrival may overtake a load: a remote one without a release at cluster scope does
+  /// (kernel-notes.md, "A read that a remote arrival overtook"), and ptxas 13.0 lets a local one,
+  /// though it is a release, go ahead without waiting for loads ("Scales that the next stage
+  /// overwrote"). A release at cluster scope also waits for stores of D, which cost 1 % of a layer.
+  /// So the address at which a lane arrives is made to depend on its words: a warp issues in order,
+  /// and a load of a warp is done when it is done for all lanes.
   __device__ __forceinline__ void release_read(int stage, int lane, u32 sender, u32 read) const {
+    __syncwarp();  // the arrival of one lane stands for the reads of all
+    const u32 barrier = empty(stage) + (read & ptx::unknown_zero());
     if constexpr (kSenders == 1) {
-      __syncwarp();  // the arrival of one lane stands for the reads of all
-      ptx::mbarrier_arrive_if(lane == 0, empty(stage));
+      ptx::mbarrier_arrive_if(lane == 0, barrier);
     } else {
-      __syncwarp();
-      ptx::mbarrier_arrive_cluster_if(lane < kSenders, empty(stage) + (read & ptx::unknown_zero()),
-                                      sender);
+      ptx::mbarrier_arrive_cluster_if(lane < kSenders, barrier, sender);
     }
   }
 };
