@@ -15,13 +15,12 @@ namespace hgemm {
 namespace {
 
 constexpr std::size_t kMostConfigs = 4;
-/// Most configs of a race for the energy of its winner. Each takes seconds at the power cap.
-/// Results at full effort replace brief ones, so two are enough there. Others at full effort stay:
-/// a config that is near the winner and not in the race may win after it, without energy. As many
-/// as a final has leave few of these.
-std::size_t most_weighed(const RacePolicy& policy, const GemmProblem& problem, Effort searched) {
-  if (searched == Effort::kBrief) return 2;
-  const bool has_own_pace = may_be_capped(problem, Regime::kSustained);
+/// Most configs of a race for the energy of its winner. After a search in brief the least are
+/// enough, since results at full effort replace brief ones. After one at full effort older results
+/// stay, so a config that is near the winner and not in this race may win after it, without energy.
+std::size_t most_weighed(const RacePolicy& policy, const BestRow& row) {
+  if (row.brief) return kLeastWeighed;
+  const bool has_own_pace = may_be_capped(row.problem, row.regime);
   return static_cast<std::size_t>(has_own_pace ? policy.own_finalists : policy.finalists);
 }
 
@@ -172,9 +171,7 @@ std::vector<Missing> find_unweighed(const TunePlan& plan, const Store& store,
   for (const BestRow& row : finished_rows(plan, races, kernels)) {
     if (row.regime != Regime::kSustained || row.joules) continue;
     // Those that may win after one more race, whatever race they were in.
-    const Effort searched = row.brief ? Effort::kBrief : Effort::kFull;
-    unweighed.push_back(
-        rematch_of(row, leading(row, most_weighed(plan.policy, row.problem, searched))));
+    unweighed.push_back(rematch_of(row, leading(row, most_weighed(plan.policy, row))));
     unweighed.back().weighed = Weighed::kWinners;
     // One that left early would keep its older ratio, with which it may still be the winner.
     unweighed.back().to_the_end = true;
@@ -182,21 +179,20 @@ std::vector<Missing> find_unweighed(const TunePlan& plan, const Store& store,
   return unweighed;
 }
 
-double weighing_s(const TunePlan& plan, const Store& store, const Environment& environment,
-                  CurrentKernels& kernels, Effort searched) {
+std::vector<double> weighing_s(const TunePlan& plan, const Store& store,
+                               const Environment& environment, CurrentKernels& kernels) {
   const std::vector<BestRow> rows =
       finished_rows(plan, races_of(plan, store, environment), kernels);
-  double sum = 0;
+  std::vector<double> races_s;
   for (const GemmProblem& problem : plan.problems) {
     const bool has_energy = std::ranges::any_of(rows, [&](const BestRow& row) {
       return row.regime == Regime::kSustained && row.joules && row.problem.same_problem(problem);
     });
     if (has_energy) continue;
-    sum += duration_s(
-        {.problem = problem, .weighed = Weighed::kWinners},
-        {.effort = Effort::kFull, .configs = most_weighed(plan.policy, problem, searched)});
+    races_s.push_back(duration_s({.problem = problem, .weighed = Weighed::kWinners},
+                                 {.effort = Effort::kFull, .configs = kLeastWeighed}));
   }
-  return sum;
+  return races_s;
 }
 
 }  // namespace hgemm

@@ -44,16 +44,19 @@ std::vector<Missing> find_unconfirmed(const TunePlan& plan, const Store& store,
 std::vector<Missing> find_unmet(const TunePlan& plan, const Store& store,
                                 const Environment& environment, CurrentKernels& kernels);
 
+/// Configs that a race for energy must have, if there are so many near the winner.
+inline constexpr std::size_t kLeastWeighed = 2;
+
 /// One race for each problem of the plan whose winner in the regime sustained has no energy: its
-/// configs are the winner and the finalists near it, of whatever race, best first: at most two
-/// after brief races, and as many as a final has after races at full effort. It must be at full
-/// effort (device/protocol.h, ENERGY).
+/// configs are the winner and the finalists near it, of whatever race, best first: at most
+/// kLeastWeighed after brief races, and as many as a final has after races at full effort. It must
+/// be at full effort (device/protocol.h, ENERGY).
 std::vector<Missing> find_unweighed(const TunePlan& plan, const Store& store,
                                     const Environment& environment, CurrentKernels& kernels);
 
-/// Predicted seconds of such races on one GPU, for the problems of the plan that have no energy
-/// yet. `searched`: the effort of the races before them.
-double weighing_s(const TunePlan& plan, const Store& store, const Environment& environment,
-                  CurrentKernels& kernels, Effort searched);
+/// Predicted seconds of each such race with kLeastWeighed configs, for the problems of the plan
+/// that have no energy yet.
+std::vector<double> weighing_s(const TunePlan& plan, const Store& store,
+                               const Environment& environment, CurrentKernels& kernels);
 
 }  // namespace hgemm

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -31,10 +32,12 @@ constexpr double kConfirmingShare = 0.2;
 
 /// Fraction of a time budget that the energy of winners may take.
 constexpr double kMostWeighingShare = 0.5;
-/// Fraction of its time by which a search may end late, since its races are only predicted. Tunes
-/// of 25 s with 32 cores were 1 to 2 s late of 19 s, after which no race for energy found time
-/// (8 of 8, H200, 2026-11-29).
-constexpr double kLate = 0.15;
+/// Time that is kept beside it in case the search ends late, since its races are only predicted: a
+/// fraction of the search's time, and the most seconds. On 32 cores the search of a tune of 25 s
+/// had 19 s and ended 1 to 2 s late, after which no race for energy found time (eight of eight
+/// tunes, H200, 2026-11-29).
+constexpr double kLateShare = 0.15;
+constexpr double kMostLateS = 3;
 /// Times that winners without energy are looked for.
 constexpr int kMostWeighings = 4;
 
@@ -61,18 +64,35 @@ std::optional<Clock::time_point> races_end(const TunePlan& plan,
   return without_last(*deadline, kConfirmingShare);
 }
 
-/// Those races for which there is time, the first ones first, each with as many of its first
-/// configs as the time allows.
-std::vector<Missing> those_in_time(std::vector<Missing> races, double left_s, std::size_t gpus) {
+/// Those races for which there is time, the first ones first, each with its first configs: as few
+/// as a race for energy must have, and more as long as the time for all allows.
+std::vector<Missing> those_in_time(const std::vector<Missing>& races, double left_s,
+                                   std::size_t gpus) {
   double left_gpu_s = left_s * static_cast<double>(gpus);
+  std::vector<std::size_t> counts(races.size(), 0);  // of configs; 0: there is no time
+  const auto grow = [&](std::size_t i, std::size_t count) {
+    const double race_s = full_race_s(races[i], count);
+    const double more_s = race_s - (counts[i] > 0 ? full_race_s(races[i], counts[i]) : 0);
+    if (race_s > left_s || more_s > left_gpu_s) return false;
+    left_gpu_s -= more_s;
+    counts[i] = count;
+    return true;
+  };
+  for (std::size_t i = 0; i < races.size(); ++i) {
+    grow(i, std::min(races[i].configs.size(), kLeastWeighed));
+  }
+  for (bool has_grown = true; has_grown;) {
+    has_grown = false;
+    for (std::size_t i = 0; i < races.size(); ++i) {
+      const bool is_whole = counts[i] == races[i].configs.size();
+      if (counts[i] > 0 && !is_whole && grow(i, counts[i] + 1)) has_grown = true;
+    }
+  }
   std::vector<Missing> kept;
-  for (Missing& race : races) {
-    const auto race_s = [&] { return full_race_s(race, race.configs.size()); };
-    const auto is_too_long = [&] { return race_s() > std::min(left_s, left_gpu_s); };
-    while (race.configs.size() > 1 && is_too_long()) race.configs.pop_back();
-    if (is_too_long()) continue;
-    left_gpu_s -= race_s();
-    kept.push_back(std::move(race));
+  for (std::size_t i = 0; i < races.size(); ++i) {
+    if (counts[i] == 0) continue;
+    kept.push_back(races[i]);
+    kept.back().configs.resize(counts[i]);
   }
   return kept;
 }
@@ -88,7 +108,7 @@ void weigh(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_point
     });
     if (deadline) {
       const std::chrono::duration<double> left = *deadline - Clock::now();
-      unweighed = those_in_time(std::move(unweighed), left.count(), gpus.contexts.size());
+      unweighed = those_in_time(unweighed, left.count(), gpus.contexts.size());
     }
     if (unweighed.empty()) return;
     run_stage(gpus, std::move(unweighed), {}, compiler, {});
@@ -149,14 +169,17 @@ std::optional<Clock::time_point> weighing_begins(Gpus& gpus,
                                                  std::optional<Clock::time_point> deadline) {
   if (!deadline || !weighs_winners(gpus.plan)) return deadline;
   const std::chrono::duration<double> left = *deadline - Clock::now();
-  const Effort searched = is_time_for_two(gpus, *deadline) ? Effort::kFull : Effort::kBrief;
-  const double gpu_s = gpus.shared.use([&](SharedTune& tune) {
+  const std::vector<double> races_s = gpus.shared.use([&](SharedTune& tune) {
     return weighing_s(gpus.plan, tune.store, gpus.contexts.front().machine.environment,
-                      tune.kernels, searched);
+                      tune.kernels);
   });
-  if (gpu_s == 0) return deadline;
-  const double share = gpu_s / static_cast<double>(gpus.contexts.size()) / left.count();
-  return without_last(*deadline, std::min(share + kLate * (1 - share), kMostWeighingShare));
+  if (races_s.empty()) return deadline;
+  const double weighing_s =
+      std::max(std::ranges::max(races_s), std::reduce(races_s.begin(), races_s.end()) /
+                                              static_cast<double>(gpus.contexts.size()));
+  const double late_s = std::clamp(kLateShare * (left.count() - weighing_s), 0.0, kMostLateS);
+  return without_last(*deadline,
+                      std::min((weighing_s + late_s) / left.count(), kMostWeighingShare));
 }
 
 /// Candidates of these problems, made in this order.

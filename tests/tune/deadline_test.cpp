@@ -83,6 +83,23 @@ TEST_F(Deadline, AWinnerThatFallsBackWhenItIsWeighedHasMetThoseNearIt) {
   EXPECT_TRUE(rows.front().joules && rows.front().cublas_joules);
 }
 
+TEST_F(Deadline, ARaceForEnergyHasAsManyConfigsAsThereIsTimeFor) {
+  TunePlan timed = plan({kLarge}, configs(8));
+  timed.policy = {};
+  FakeMeasurer gpu;
+  run(timed, gpu);  // at full effort
+  timed.weighed = Weighed::kWinners;
+  const auto configs_within = [&](double seconds) {
+    listener_.races.clear();
+    timed.search = within(seconds);
+    run(timed, gpu);
+    return listener_.races;
+  };
+  EXPECT_THAT(configs_within(20), IsEmpty()) << "two take 21.4 s, and each further one 2.3 s";
+  EXPECT_THAT(configs_within(25), ElementsAre("0/1 2048x4096x4096 sustained 3"));
+  EXPECT_TRUE(best_rows(open().races()).front().joules);
+}
+
 TEST_F(Deadline, NothingIsCompiledOrRacedForEnergyAfterTheTime) {
   TunePlan late = plan({kLarge, kLight}, configs(3));
   late.search = within(20);
