@@ -45,7 +45,26 @@ TEST(CounterSet, CountsTheTensorOperationsOfEightBitOperands) {
     const auto ops = std::ranges::find(metrics, "tensor_flop", &CounterMetric::name);
     ASSERT_NE(ops, metrics.end());
     EXPECT_EQ(ops->source, "sm__ops_path_tensor_src_fp8.sum");
+    for (const CounterMetric& other : counter_metrics(DataType::kBf16)) {
+      EXPECT_NE(ops->source, other.source);
+    }
+    for (const CounterMetric& other : counter_metrics(DataType::kFp16)) {
+      EXPECT_NE(ops->source, other.source);
+    }
   }
+}
+
+TEST(CounterSet, EightBitOperandsHaveHalfAsManyBytesAndTheSameOperations) {
+  GemmProblem problem = kShape;
+  problem.a_type = DataType::kE4m3;
+  problem.b_type = DataType::kE5m2;
+  const std::vector<Figure> measured = {
+      counter_figure("dram_read", "B", 4e6, ""),
+      counter_figure("tensor_flop", "FLOP", 2 * 1024.0 * 2048 * 512 * 1.25, ""),
+  };
+  const std::vector<Figure> derived = derived_counters(measured, problem, 132);
+  EXPECT_DOUBLE_EQ(value_of(derived, "dram_read_per_input"), 4e6 / ((1024 + 2048) * 512));
+  EXPECT_DOUBLE_EQ(value_of(derived, "tensor_work"), 1.25);
 }
 
 TEST(CounterSet, DerivesByItsFormulas) {
