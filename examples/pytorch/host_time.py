@@ -1,22 +1,43 @@
 """What a call of a linear layer takes of the host: torch.ops.hgemm_tune.linear and a patched layer
-beside torch.nn.functional.linear, for each product of a bundle.
+beside torch.nn.functional.linear, for each product of a bundle; layers that a patched model
+computes as one product, beside these layers; and a miss, which torch computes.
 
-python host_time.py BUNDLE: a file of `hgemm-tune export --format bundle`. Needs a Hopper GPU for
-which the bundle is valid. Calls are enqueued in short rows, so that nobody waits for the GPU, and
-what is compared takes turns.
+python host_time.py BUNDLE > host-time.md: a file of `hgemm-tune export --format bundle`. Needs a
+Hopper GPU for which the bundle is valid. Calls are enqueued in short rows, so that nobody waits for
+the GPU, and what is compared takes turns.
 """
 
+from __future__ import annotations
+
+import copy
 import random
 import statistics
 import sys
 import time
+from pathlib import Path
+from typing import NamedTuple
 
 import hgemm_tune
 import hgemm_tune.pytorch
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from decoder import provenance, report  # noqa: E402
+
+DEVICE = "cuda"
 ROUNDS, CALLS = 60, 40  # a queue of the GPU takes some hundred launches before the host has to wait
+LIMIT_US = 1.0  # how much more than torch a call may take
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+#: The activations of gates, by the words of the table.
+GATES = {"swiglu": torch.nn.SiLU(), "geglu": torch.nn.GELU("tanh"), "geglu_erf": torch.nn.GELU(),
+         "reglu": torch.nn.ReLU(), "bilinear": torch.nn.Identity()}
+#: A way to call a layer, and what of torch it is compared with.
+BESIDE = {"operator": "F.linear", "patched": "nn.Linear"}
+COLUMNS = ("problem", "computed by", "F.linear", "operator", "more", "ratio", "nn.Linear",
+           "patched", "more", "ratio")
+
+
+# ---- Times ----
 
 
 def microseconds(call) -> float:
@@ -28,7 +49,7 @@ def microseconds(call) -> float:
     return (time.perf_counter_ns() - start) / CALLS / 1e3
 
 
-def medians(calls: dict) -> dict:
+def medians(calls: dict) -> dict[str, float]:
     for call in calls.values():  # the first one makes a plan and a workspace
         microseconds(call)
     times = {name: [] for name in calls}
@@ -38,48 +59,146 @@ def medians(calls: dict) -> dict:
     return {name: statistics.median(of_rounds) for name, of_rounds in times.items()}
 
 
-def measure(row: dict) -> str:
-    options = {"dtype": DTYPES[row["dtype"]], "device": "cuda"}
-    x = torch.randn(row["m"], row["k"], **options)
-    layer = torch.nn.Linear(row["k"], row["n"], bias=row["epilogue"] == "bias", **options)
-    patched = torch.nn.Linear(row["k"], row["n"], bias=row["epilogue"] == "bias", **options)
+class Timed(NamedTuple):
+    """Microseconds of the host for a call, by the way to call."""
+
+    problem: str
+    computed_by: str
+    us: dict[str, float]
+
+    def more(self, way: str) -> float:
+        return self.us[way] - self.us[BESIDE[way]]
+
+    def line(self) -> str:
+        cells = [self.problem, self.computed_by]
+        for way, of_torch in BESIDE.items():
+            cells += [f"{number:.2f}" for number in (
+                self.us[of_torch], self.us[way], self.more(way),
+                self.us[way] / self.us[of_torch])] if way in self.us else [""] * 4
+        return f"| {' | '.join(cells)} |"
+
+
+@torch.inference_mode()
+def timed(problem: str, calls: dict) -> Timed:
+    before = hgemm_tune.calls().tuned
+    us = medians(calls)
+    return Timed(problem, "kernel" if hgemm_tune.calls().tuned > before else "torch", us)
+
+
+# ---- What is called ----
+
+
+@torch.inference_mode()
+def normal(m: int, k: int, options: dict) -> torch.Tensor:
+    return torch.randn(m, k, **options)
+
+
+def a_layer(problem: str, m: int, n: int, k: int, bias: bool, options: dict) -> Timed:
+    x, layer = normal(m, k, options), torch.nn.Linear(k, n, bias=bias, **options)
+    patched = copy.copy(layer)
     patched.__class__ = hgemm_tune.pytorch.TunedLinear  # whatever the table says of it
     weight, bias = layer.weight.detach(), None if layer.bias is None else layer.bias.detach()
-    before = hgemm_tune.calls().tuned
-    us = medians({
-        "torch": lambda: torch.nn.functional.linear(x, weight, bias),
+    return timed(problem, {
+        "F.linear": lambda: torch.nn.functional.linear(x, weight, bias),
         "operator": lambda: torch.ops.hgemm_tune.linear(x, weight, bias),
         "nn.Linear": lambda: layer(x),
-        "patched": lambda: patched(x),
-    })
-    ran = "kernel" if hgemm_tune.calls().tuned > before else "torch"
-    more, more_patched = us["operator"] - us["torch"], us["patched"] - us["nn.Linear"]
-    numbers = (us["torch"], us["operator"], more, us["operator"] / us["torch"], us["nn.Linear"],
-               us["patched"], more_patched)
-    return f"| {row['problem']} | {ran} | " + " | ".join(f"{one:.2f}" for one in numbers) + " |"
+        "patched": lambda: patched(x)})
 
 
-def main() -> int:
-    if len(sys.argv) != 2:
+class Projections(torch.nn.Module):
+    """Queries, keys and values, by the names of Transformers. How many of the outputs are which
+    makes no difference to the host."""
+
+    def __init__(self, n: int, k: int, **options):
+        super().__init__()
+        keys = n // 6
+        self.q_proj = torch.nn.Linear(k, n - 2 * keys, **options)
+        self.k_proj = torch.nn.Linear(k, keys, **options)
+        self.v_proj = torch.nn.Linear(k, keys, **options)
+
+    def forward(self, x: torch.Tensor):
+        return self.q_proj(x), self.k_proj(x), self.v_proj(x)
+
+
+class Gated(torch.nn.Module):
+    """Gate and up of a feed-forward block, by the names of Transformers."""
+
+    def __init__(self, n: int, k: int, act_fn: torch.nn.Module, **options):
+        super().__init__()
+        self.gate_proj = torch.nn.Linear(k, n // 2, **options)
+        self.up_proj = torch.nn.Linear(k, n // 2, **options)
+        self.act_fn, self.down_proj = act_fn, torch.nn.Identity()
+
+    def forward(self, x: torch.Tensor):
+        return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
+
+
+def several(problem: str, x: torch.Tensor, layers: torch.nn.Module) -> Timed:
+    """Layers of one input, and the same as patch() makes them."""
+    patched = copy.deepcopy(layers)
+    together = hgemm_tune.patch(patched).layers[0].one_product
+    what = f"{together} in one product" if together else "each for itself"
+    return timed(f"{problem}: {what}",
+                 {"nn.Linear": lambda: layers(x), "patched": lambda: patched(x)})
+
+
+def all_timed(rows: list[dict]):
+    """For each product of a table what can be compared, and then a miss."""
+    for row in rows:
+        if not hgemm_tune.pytorch._is_dense(row):
+            continue
+        problem, m, n, k, epilogue = (row[name] for name in ("problem", "m", "n", "k", "epilogue"))
+        options = {"dtype": DTYPES[row["dtype"]], "device": DEVICE}
+        if epilogue in GATES:
+            layers = Gated(n, k, GATES[epilogue], bias=False, **options)
+            yield several(problem, normal(m, k, options), layers)
+        elif epilogue in ("plain", "bias"):
+            yield a_layer(problem, m, n, k, epilogue == "bias", options)
+            if n <= 3 * k and n % 6 == 0:  # as of the projections in an attention
+                layers = Projections(n, k, bias=epilogue == "bias", **options)
+                yield several(problem, normal(m, k, options), layers)
+    yield a_layer("16x1000x1000, which was not tuned", 16, 1000, 1000, False,
+                  {"dtype": torch.bfloat16, "device": DEVICE})
+
+
+# ---- The page ----
+
+
+def verdict(results: list[Timed]) -> str:
+    parts, most = [], []
+    for way, of_torch in BESIDE.items():
+        last = max((one for one in results if way in one.us), key=lambda one: one.more(way))
+        most.append(last.more(way))
+        parts.append(f"{most[-1]:.2f} us ({way} beside {of_torch}, {last.problem})")
+    is_within = "within" if max(most) <= LIMIT_US else "**not** within"
+    return f"The largest `more` is {' and '.join(parts)}: {is_within} {LIMIT_US:g} us of torch."
+
+
+def main(words: list[str]) -> int:
+    if len(words) != 1:
         print("usage: python host_time.py BUNDLE", file=sys.stderr)
         return 2
-    if not torch.cuda.is_available():
+    if DEVICE == "cuda" and not torch.cuda.is_available():
         print("host_time.py: torch finds no CUDA device; run this on a Hopper GPU", file=sys.stderr)
         return 1
-    bundle = hgemm_tune.load(sys.argv[1])
+    bundle, of = hgemm_tune.load(words[0]), provenance.environment(DEVICE)
     hgemm_tune.use(bundle, only_gains=False)
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}:"
-          " microseconds of the host for a call\n")
-    columns = ("problem", "computed by", "F.linear", "operator", "more", "ratio", "nn.Linear",
-               "patched", "more")
-    print(f"| {' | '.join(columns)} |\n|---|---|" + "---:|" * 7)
-    rows = [row for row in bundle.rows if row["layout"] == "TN" and row["batch"] == 1
-            and row["dtype"] in DTYPES and row["epilogue"] in ("plain", "bias")]
-    with torch.inference_mode():
-        for row in rows:
-            print(measure(row), flush=True)
+    print("# Host time of a linear layer\n")
+    print(report.provenance([
+        ("GPU", of["gpu"]),
+        ("software", f"driver {of['driver']}, torch {of['torch']}, CUDA {of['cuda']}"),
+        ("measured", provenance.today()), ("kernels", provenance.kernels_of(bundle)),
+        ("recorded by", f"`host_time.py {Path(words[0]).name}`")]))
+    print("Microseconds of the host for a call in inference mode, medians. `more` is what a call "
+          "takes beyond torch's.\n")
+    print(f"| {' | '.join(COLUMNS)} |\n|---|---|{'---:|' * (len(COLUMNS) - 2)}")
+    results = []
+    for one in all_timed(bundle.rows):
+        results.append(one)
+        print(one.line(), flush=True)
+    print(f"\n{verdict(results)}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -11,9 +11,9 @@ in bf16, on one Hopper GPU: plain, by torch.compile, and patched by hgemm_tune.
 A decode step is the forward pass of one token of each sequence with a static KV cache, which it
 fills, in a CUDA graph. A prefill is that of all tokens of a sequence, without a graph. The ways
 take turns. Beside the times are the share of the linear layers in a step and their own gain (how
-much faster can a step become?), how far logits and tokens are from the plain ones, and what a
-process takes to its first token. Each result is printed, and added to the file of --json, as soon
-as it is there.
+much faster can a step become?), how far logits and tokens are from the plain ones and from those
+of fp32, and what a process takes to its first token. Each result is printed, and added to the file
+of --json, as soon as it is there.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     add("--scale", type=number(1), default=1, help="divide all sizes, to try this script (1)")
     add("--rounds", type=number(2), default=40, help="times of each way in decode (40)")
     add("--steps", type=number(0), default=32,
-        help="greedy steps, or prompts of a prefill, whose logits are compared (32)")
+        help="greedy steps, or prompts of a prefill, whose logits are compared; 0: none (32)")
     add("--starts", type=number(0), default=2, help="cold starts of each way (2)")
     add("--bundle", type=Path,
         help="the kernels (default: those that came with hgemm_tune for this GPU)")
@@ -171,8 +171,8 @@ def measure(options: argparse.Namespace, models: dict[str, shapes.Sizes]) -> Non
     except hgemm_tune.HgemmTuneError as error:
         raise Failed(str(error)) from error
     except torch.OutOfMemoryError as error:
-        raise Failed(f"{error}\nName smaller --batches, or a shorter --context or --prefill") \
-            from error
+        raise Failed(f"{error}\nName smaller --batches, a shorter --context or --prefill, or "
+                     "--steps 0, which needs no second model in fp32") from error
 
 
 def main(words: list[str]) -> int:

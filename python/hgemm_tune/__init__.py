@@ -6,9 +6,9 @@
         print(row.problem, row.regime, row.label, row.ratio_cublas)
 
 `tune` measures on a GPU, `best` looks up what was measured. Both run the program of this package,
-which is the command `hgemm-tune`, too. `load` opens a bundle of compiled kernels, and `shipped`
-that which came with the package; `use` makes torch.ops.hgemm_tune.linear take kernels from it, and
-`patch` the linear layers of a model.
+which is the command `hgemm-tune`, too. `patch` makes the linear layers of a model run compiled
+kernels of a bundle. `load` opens one, and `shipped` that which came with the package; `use` makes
+torch.ops.hgemm_tune.linear take kernels from it.
 """
 
 from importlib.metadata import version

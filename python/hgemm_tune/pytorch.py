@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import logging
+import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch.nn import functional as F
 
-from .bundles import Bundle, library_beside_runtime, shipped
+from .bundles import Bundle, library_beside_runtime, load, shipped
 from .command import HgemmTuneError
 from .layers import ACTIVATIONS, Group, TunedLinear, groups, separate
 
@@ -302,8 +305,8 @@ def _product(row: dict[str, Any]) -> Product | None:
 
 
 def proven_products(bundle: Bundle) -> frozenset[Product]:
-    """The linear layers for which the bundle has a proven gain at some number of rows. Of a
-    batch-invariant bundle all that it has: cuBLAS would give other bits."""
+    """The linear layers for which the bundle has a proven gain at some number of rows; all
+    that a batch-invariant one has, since cuBLAS would give other bits."""
     products = (_product(row) for row in bundle.rows if row["gain"] or bundle.batch_invariant)
     return frozenset(product for product in products if product is not None)
 
@@ -347,8 +350,8 @@ def _why_not(layer: torch.nn.Linear, gains: tuple[Gain, ...], only_gains: bool) 
 def _shipped() -> Bundle:
     """That for the current CUDA device, opened once."""
     if not torch.cuda.is_available():
-        raise HgemmTuneError("no bundle is in use, and there is no GPU here to take the shipped one "
-                             "for: name one, as hgemm_tune.load(path) opens it")
+        raise HgemmTuneError("no bundle is in use, and there is no GPU here to take the shipped "
+                             "one for: name the file of one")
     name = torch.cuda.get_device_name()
     if name not in _opened:
         _opened[name] = shipped(name)
@@ -356,23 +359,50 @@ def _shipped() -> Bundle:
 
 
 _opened: dict[str, Bundle] = {}
+_log = logging.getLogger("hgemm_tune")
 
 
-def _to_use(bundle: Bundle | None, only_gains: bool | None) -> tuple[Bundle, bool]:
-    """The bundle that patch() takes, which is in use then, and its `only_gains`."""
-    if bundle is None:
-        bundle = _in_use[0] if _in_use is not None else _shipped()
-    if _in_use is not None and _in_use[0] is not bundle:
-        raise HgemmTuneError(f"{_in_use[0].path} is in use already: export one bundle for all "
-                             "models, or call hgemm_tune.use(None) first")
-    if only_gains is None:
-        only_gains = _in_use is None or _in_use[1]
-    if _in_use is not None and _in_use[1] != only_gains:
-        raise HgemmTuneError(f"a bundle is in use with only_gains={_in_use[1]}, which is one for "
-                             "all models: call hgemm_tune.use(None) first")
+#: What patch() takes: an open bundle, a file, or none.
+Given = Bundle | str | os.PathLike[str] | None
+
+
+def _check_in_use(bundle: Given, only_gains: bool | None) -> None:
+    """One bundle and its `only_gains` are for all models. The file of the one in use is that."""
+    if isinstance(bundle, Bundle):
+        bundle.handle  # raises if it is closed
     if _in_use is None:
-        use(bundle, only_gains=only_gains)
-    return bundle, only_gains
+        return
+    used, used_only_gains = _in_use
+    if isinstance(bundle, (str, os.PathLike)) and Path(bundle).resolve() == used.path.resolve():
+        bundle = used
+    if bundle is not None and bundle is not used:
+        raise HgemmTuneError(f"{used.path} is in use already: export one bundle for all models, or "
+                             "call hgemm_tune.use(None) first")
+    if only_gains is not None and only_gains != used_only_gains:
+        raise HgemmTuneError(f"a bundle is in use with only_gains={used_only_gains}, which is one "
+                             "for all models: call hgemm_tune.use(None) first")
+
+
+def _begin_to_use(bundle: Given, only_gains: bool) -> tuple[Bundle, bool]:
+    """Raises HgemmTuneError, which names the bundle, if that cannot be used here."""
+    is_file = isinstance(bundle, (str, os.PathLike))
+    opened = load(bundle) if is_file else bundle or _shipped()
+    try:
+        use(opened, only_gains=only_gains)
+    except HgemmTuneError as error:
+        if is_file:
+            opened.close()
+        raise HgemmTuneError(f"{opened.path}: {error}") from error
+    return opened, only_gains
+
+
+def _left_alone(model: torch.nn.Module, why: HgemmTuneError) -> Report:
+    """What patch() did where it has no bundle. Says so in the log, too."""
+    _log.warning("hgemm_tune.patch: torch computes all linear layers: %s", why)
+    return Report(tuple(Layer(name, module.out_features, module.in_features, replaced=False,
+                              reason=str(why), gains=())
+                        for name, module in model.named_modules()
+                        if isinstance(module, torch.nn.Linear)))
 
 
 def _layers_alone(model: torch.nn.Module, bundle: Bundle, only_gains: bool,
@@ -417,7 +447,7 @@ def _make_one(group: Group, layers: dict[torch.nn.Linear, Layer], bundle: Bundle
                                 reason=_NOT_TUNED if counted else "", one_product=text)
 
 
-def patch(model: torch.nn.Module, bundle: Bundle | None = None, *,
+def patch(model: torch.nn.Module, bundle: Given = None, *,
           only_gains: bool | None = None, count_misses: bool = False,
           fuse: bool = True) -> Report:
     """Makes the operator compute the linear layers of a model for which the bundle has kernels.
@@ -429,12 +459,20 @@ def patch(model: torch.nn.Module, bundle: Bundle | None = None, *,
     projections of queries, keys and values are computed as one product, and so are gate and up with
     what is between them, if the bundle has that product (layers.py). With `count_misses` layers for
     which nothing was tuned call the operator, too: torch computes them, and `bundle.misses()` lists
-    what they were asked for. Without `bundle` the one in use is taken, or else the one that came
-    with the package for this GPU. `unpatch` undoes it.
+    what they were asked for. `bundle` may be its file. Without `bundle` the one in use is taken, or
+    else the one that came with the package for this GPU. `unpatch` undoes it.
+
+    A bundle for another GPU or driver, or a damaged one, is no reason for a program not to run:
+    then all layers are torch's, and a warning of the logger "hgemm_tune" says why, as each layer of
+    the report does. Raises HgemmTuneError if another bundle is in use, or this one is closed.
     """
-    bundle, only_gains = _to_use(bundle, only_gains)
-    only_gains = only_gains and not bundle.batch_invariant
+    _check_in_use(bundle, only_gains)
     separate(model)
+    try:
+        bundle, only_gains = _in_use or _begin_to_use(bundle, only_gains is not False)
+    except HgemmTuneError as error:
+        return _left_alone(model, error)
+    only_gains = only_gains and not bundle.batch_invariant
     candidates = list(groups(model)) if fuse else []
     layers = _layers_alone(model, bundle, only_gains, count_misses)
     for group in candidates:

@@ -15,6 +15,7 @@ import sys
 import unittest
 import warnings
 from pathlib import Path
+from unittest import mock
 
 import support
 
@@ -396,14 +397,15 @@ class Models(unittest.TestCase):
             torch.testing.assert_close(compiled(x), self.model.up(x), rtol=0, atol=0)
 
     def test_one_bundle_is_in_use(self):
-        with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "no bundle is in use"):
-            hgemm_tune.patch(self.model)
         hgemm_tune.use(self.bundle)
         self.assertEqual(hgemm_tune.calls(), (0, 0))
         self.assertEqual(len(hgemm_tune.patch(self.model).replaced), 1)
         with hgemm_tune.load(FOLDER / "tuned.hgb") as other:
-            with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "is in use already"):
-                hgemm_tune.patch(self.model, other)
+            for bundle in (other, FOLDER / "none.hgb"):
+                with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "is in use already"):
+                    hgemm_tune.patch(self.model, bundle)
+        for path in (self.bundle.path, str(self.bundle.path)):
+            self.assertEqual(len(hgemm_tune.patch(self.model, path).replaced), 1, "as it is in use")
         with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, r"use\(None\) first"):
             self.bundle.close()
 
@@ -417,8 +419,9 @@ class Models(unittest.TestCase):
         with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "driver"):
             self.bundle.prepare()
         self.bundle.close()
-        with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "the bundle is closed"):
-            self.bundle.misses()
+        for call in (self.bundle.misses, lambda: hgemm_tune.patch(self.model, self.bundle)):
+            with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "the bundle is closed"):
+                call()
 
     def test_a_llama_computes_the_same(self):
         if importlib.util.find_spec("transformers") is None:
@@ -436,6 +439,83 @@ class Models(unittest.TestCase):
                              {"gate_proj", "up_proj"})
             torch.testing.assert_close(model(tokens).logits, expected, rtol=0, atol=0)
         self.assertEqual(hgemm_tune.unpatch(model), 2)
+
+
+@contextlib.contextmanager
+def on_gpu(name, refused=None):
+    """As if this were a machine with such a GPU; the mock of Bundle.prepare(), which refuses it if
+    there is a reason."""
+    error = refused and hgemm_tune.HgemmTuneError(refused)
+    with (mock.patch.multiple(torch.cuda, is_available=lambda: True, current_device=lambda: 3,
+                              get_device_name=lambda: name),
+          mock.patch.object(hgemm_tune.Bundle, "prepare", side_effect=error) as prepare):
+        yield prepare
+
+
+class Machines(unittest.TestCase):
+    """Bundles given by file, and that of the package, where they can be used and where not."""
+
+    def setUp(self):
+        self.model = torch.nn.Sequential(torch.nn.Linear(4096, 4096, bias=False),
+                                         torch.nn.Linear(8, 8)).to(torch.bfloat16)
+        self.addCleanup(hgemm_tune.use, None)
+        hgemm_tune.pytorch._opened.clear()
+
+    def expect_left_alone(self, reason, *given):
+        self.model[0].__class__ = hgemm_tune.pytorch.TunedLinear  # as patched before
+        with self.assertLogs("hgemm_tune", "WARNING") as logged:
+            report = hgemm_tune.patch(self.model, *given)
+        self.assertEqual(len(logged.output), 1)
+        self.assertRegex(logged.output[0], f"torch computes all linear layers: {reason}")
+        self.assertRegex(str(report), f"^0 of 2 linear layers replaced\n0  4096x4096  left alone: "
+                                      f"{reason}.*\n1  8x8  left alone: {reason}")
+        self.assertIs(type(self.model[0]), torch.nn.Linear)
+        self.assertIsNone(hgemm_tune.pytorch._in_use)
+
+    def test_a_file_is_opened(self):
+        layer = torch.nn.Linear(K, N, bias=False, dtype=torch.bfloat16, device="meta")
+        self.assertEqual(len(hgemm_tune.patch(layer, FOLDER / "tuned.hgb").replaced), 1)
+        self.assertEqual(len(hgemm_tune.patch(layer).replaced), 1, "it is in use")
+
+    def test_a_damaged_or_missing_file_is_a_warning(self):
+        damaged = FOLDER / "damaged.hgb"
+        content = bytearray((FOLDER / "tuned.hgb").read_bytes())
+        content[len(content) // 2] ^= 1
+        damaged.write_bytes(content)
+        with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "is damaged"):
+            hgemm_tune.load(damaged)
+        self.expect_left_alone(f"{damaged} is damaged: ", damaged)
+        self.expect_left_alone("none.hgb: cannot be read: ", "none.hgb")
+
+    def test_another_gpu_or_driver_is_a_warning(self):
+        path = FOLDER / "tuned.hgb"
+        for why in ("this GPU is NVIDIA H100 NVL with", "the driver is 590.1, and"):
+            with on_gpu("NVIDIA H200", why), hgemm_tune.load(path) as bundle:
+                self.expect_left_alone(f"{path}: {why}", bundle)
+                with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, f"^{why}"):
+                    hgemm_tune.use(bundle)
+                self.expect_left_alone(f"{path}: {why}", path)
+                self.expect_left_alone(f".*/shipped/h200.hgb: {why}")
+
+    def test_that_no_bundle_came_with_the_package_is_a_warning(self):
+        self.expect_left_alone("no bundle is in use, and there is no GPU here")
+        with on_gpu("NVIDIA L4"):
+            self.expect_left_alone("no bundle for NVIDIA L4 came with this package")
+
+    def test_the_bundle_of_the_package_is_taken_on_its_gpu(self):
+        with on_gpu("NVIDIA H200") as prepare, self.assertNoLogs("hgemm_tune"):
+            [layer] = hgemm_tune.patch(self.model).replaced
+        self.assertEqual((layer.name, layer.n, layer.k), ("0", 4096, 4096))
+        self.assertTrue(any(gain.is_proven for gain in layer.gains))
+        prepare.assert_called_once_with(3)
+        bundle, only_gains = hgemm_tune.pytorch._in_use
+        self.assertEqual((bundle.path.name, only_gains), ("h200.hgb", True))
+        x = normal(2, 4096)
+        self.assertTrue(torch.equal(self.model[0](x), F.linear(x, self.model[0].weight)))
+        hgemm_tune.use(None)
+        with on_gpu("NVIDIA H200"):
+            hgemm_tune.patch(self.model)
+        self.assertIs(hgemm_tune.pytorch._in_use[0], bundle, "it was opened once")
 
 
 class Import(unittest.TestCase):

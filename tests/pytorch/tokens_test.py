@@ -1,5 +1,6 @@
 """examples/pytorch/tokens.py without a GPU, with small models: what it measures, keeps and prints.
-The bundle says of itself that it was tuned for them, and torch computes what its kernels would.
+The bundle says of itself that it was tuned for them, and torch computes what its kernels would. And
+host_time.py beside it, with a clock that a test sets.
 
 tokens_test.py BUILD PROGRAM. Exits with 77 where torch 2.11 (support.py) or transformers is
 missing.
@@ -19,11 +20,19 @@ from unittest import mock
 
 import support
 
-BUILD, PROGRAM, _folder = support.begin_without_gpu(needs=["transformers"])
-FOLDER = Path(_folder.name)
 EXAMPLES = support.SOURCE / "examples/pytorch"
 sys.path.insert(0, str(EXAMPLES))
+from decoder import report  # noqa: E402
+
+# Also where what the other tests need is missing.
+for recorded in support.SOURCE.glob("results/*/tokens.json"):
+    assert recorded.with_suffix(".md").read_text() == report.page(recorded), (
+        f"tokens.md is not that of its measurements: tokens.py --table {recorded} prints it")
+
+BUILD, PROGRAM, _folder = support.begin_without_gpu(needs=["transformers"])
+FOLDER = Path(_folder.name)
 import hgemm_tune  # noqa: E402
+import host_time  # noqa: E402
 import tokens  # noqa: E402
 import torch  # noqa: E402
 from decoder import agreement, models, run, shapes, ways  # noqa: E402
@@ -200,13 +209,19 @@ class Steps(unittest.TestCase):
             with self.subTest(name):
                 phase = ways.Phase.of(name, decoder)
                 found = agreement.agreement(decoder, decoder.with_model(other), phase, STEPS)
-                self.assertEqual(found["patched"], {"max": 0, "rms": 0, "equal_tokens": 3 * STEPS,
-                                                    "tokens": 3 * STEPS})
+                same = {"max": 0, "rms": 0, "equal_tokens": 3 * STEPS, "tokens": 3 * STEPS}
+                fp32 = found["plain"]["fp32"]
+                for way in ("plain", "patched"):
+                    self.assertEqual(found[way], {**same, "fp32": fp32})
+                self.assertGreater(fp32["rms"], 0)
+                self.assertLess(fp32["rms"], 0.02 * found["logits_rms"])
+                self.assertGreaterEqual(fp32["max"], fp32["rms"])
                 wrong = models.twin(decoder.model)
                 wrong.lm_head.weight = torch.nn.Parameter(-wrong.lm_head.weight)
                 off = agreement.agreement(decoder, decoder.with_model(wrong), phase, STEPS)
                 self.assertEqual(off["patched"]["equal_tokens"], 0)
-                self.assertAlmostEqual(off["patched"]["rms"], 2 * off["logits_rms"], delta=1e-2)
+                for of in (off["patched"], off["patched"]["fp32"]):
+                    self.assertAlmostEqual(of["rms"], 2 * off["logits_rms"], delta=1e-2)
                 self.assertGreater(off["patched"]["max"], off["patched"]["rms"])
 
     def test_what_is_compared_takes_turns(self):
@@ -309,10 +324,17 @@ class Measured(unittest.TestCase):
         self.check_other_software()
 
     def check_page(self):
-        code, page, err = said("--table", FOLDER / "tokens.json")
+        path = FOLDER / "tokens.json"
+        content = json.loads(path.read_text())
+        content["starts"][0]["command"] = "tokens.py --starts 7"
+        path.write_text(json.dumps(content))
+        code, page, err = said("--table", path)
         self.assertEqual((code, err), (0, ""))
         self.assertIn("| provenance | |\n|---|---|\n| measurements | [tokens.json](tokens.json) |",
                       page)
+        self.assertIn("<br>`tokens.py --starts 7` |\n", page)
+        self.assertRegex(page, rf"\| patched \| 0.0000 \| 0.0000 \| \d\.\d+ \| {STEPS} of {STEPS} "
+                               rf"\| 0\.0\d+ \| 0\.\d+ \| \d of {STEPS} \|\n")
         self.assertRegex(page, r"\n\| Mistral-7B \| 1 \| prefill \| 1 \| 12 \| \d+\.\d{3} \| \d+ "
                                r"\| \d+ \| \d+\.\d{3} \[\d+\.\d{3}, \d+\.\d{3}\] \|\n")
         self.assertIn("\n| Qwen2.5-7B | 1 | decode, unmasked | 3 | 8 | ", page)
@@ -377,7 +399,8 @@ class Errors(unittest.TestCase):
     def test_the_packages_bundle_has_all_their_shapes(self):
         with hgemm_tune.shipped("NVIDIA H200") as bundle:
             for name, sizes in shapes.MODELS.items():
-                self.assertEqual(shapes.untuned(sizes, [1, 8, 32, 128], 2048, bundle.rows), [], name)
+                missing = shapes.untuned(sizes, [1, 8, 32, 128], 2048, bundle.rows)
+                self.assertEqual(missing, [], name)
 
     def test_shapes_that_were_not_tuned_are_listed(self):
         bundle = as_if_tuned(FOLDER / "tuned.hgb", ["Llama-3-8B"])
@@ -400,6 +423,53 @@ class Errors(unittest.TestCase):
         with (mock.patch.dict(os.environ, PYTHONPATH=PYTHONPATH),
               self.assertRaisesRegex(tokens.Failed, "(?s)cold start, patched: .*none.hgb")):
             run.cold_starts("Mistral-7B", SMALL["Mistral-7B"], options, FOLDER / "none.hgb")
+
+
+class HostTime(unittest.TestCase):
+    setUp = setUp
+
+    def page(self, us, *words):
+        """What it prints, where ways to call take so many microseconds."""
+        out = io.StringIO()
+        with (mock.patch.object(host_time, "DEVICE", "cpu"),
+              mock.patch.object(hgemm_tune, "load", as_if_tuned), contextlib.redirect_stdout(out),
+              mock.patch.object(host_time, "medians", lambda calls: self.called(calls, us))):
+            self.assertEqual(host_time.main([str(word) for word in words]), 0)
+        return out.getvalue()
+
+    def called(self, calls, us):
+        ways = list(calls)
+        for ours, theirs in zip(ways[1::2], ways[::2]):
+            ys = [call() for call in (calls[ours], calls[theirs])]
+            for y, expected in zip(*(y if isinstance(y, tuple) else (y,) for y in ys)):
+                self.assertTrue(torch.equal(y, expected), ours)
+        return {way: us[way] for way in ways}
+
+    def test_each_product_and_a_miss_are_compared(self):
+        us = {"F.linear": 9.0, "operator": 9.5, "nn.Linear": 20.0, "patched": 18.0}
+        page = self.page(us, FOLDER / "tuned.hgb")
+        self.assertRegex(page, r"\| kernels \| \d+ shapes tuned on NVIDIA H200.* SHA-256 \w{12} "
+                               r"\|\n\| recorded by \| `host_time.py tuned.hgb` \|\n\n")
+        self.assertIn(" | torch | 9.00 | 9.50 | 0.50 | 1.06 | 20.00 | 18.00 | -2.00 | 0.90 |\n",
+                      page)
+        for together in ("q_proj+k_proj+v_proj", "gate_proj+up_proj, swiglu"):
+            self.assertIn(f": {together} in one product | torch |  |  |  |  | 20.00 | 18.00 |",
+                          page)
+        self.assertIn("\n| 16x1000x1000, which was not tuned | torch | 9.00 |", page)
+        rows = [line for line in page.splitlines() if line.startswith("|")]
+        self.assertEqual({row.count("|") for row in rows}, {3, 11})
+        self.assertRegex(page.splitlines()[-1], r"^The largest `more` is 0.50 us \(operator beside "
+                         r"F.linear, .*\) and -2.00 us \(patched beside nn.Linear, .*\): within 1 ")
+        us["patched"] = 21.01
+        self.assertRegex(self.page(us, FOLDER / "tuned.hgb").splitlines()[-1],
+                         r"and 1.01 us \(.*\): \*\*not\*\* within 1 us of torch\.$")
+
+    def test_a_time_is_the_mean_of_a_row_of_calls(self):
+        clock = iter(range(0, 10**9, 80_000))
+        with (mock.patch.object(torch.cuda, "synchronize"),
+              mock.patch.object(host_time.time, "perf_counter_ns", lambda: next(clock))):
+            self.assertEqual(host_time.medians({"one": lambda: None, "other": lambda: None}),
+                             {"one": 2.0, "other": 2.0})
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """How far logits and greedy tokens of a patched model are from those of the plain one, beside how
-far cuBLAS is from itself when it is asked to compute otherwise."""
+far cuBLAS is from itself when it is asked to compute otherwise; and how far each is from fp32."""
 
 from __future__ import annotations
 
@@ -52,10 +52,9 @@ def inputs_of(decoder: Decoder, phase: Phase, steps: int) -> list[tuple[torch.Te
     return inputs
 
 
-def differences(decoder: Decoder, inputs: list, expected: list[torch.Tensor]) -> dict:
-    """Of all steps together."""
-    found = [difference(decoder.run(ids, position), theirs)
-             for (ids, position), theirs in zip(inputs, expected)]
+def differences(ours: list[torch.Tensor], theirs: list[torch.Tensor]) -> dict:
+    """By which logits differ, over all steps."""
+    found = [difference(*of_step) for of_step in zip(ours, theirs)]
     squares = [one["rms"] ** 2 for one in found]
     return {"max": max(one["max"] for one in found),
             "rms": (sum(squares) / len(squares)) ** 0.5,
@@ -64,13 +63,23 @@ def differences(decoder: Decoder, inputs: list, expected: list[torch.Tensor]) ->
 
 
 def agreement(plain: Decoder, patched: Decoder, phase: Phase, steps: int) -> dict:
-    """The differences of each from the plain model, and the size of its logits."""
+    """The differences of each from the plain model, and from the same weights in fp32; and the size
+    of the plain model's logits."""
     inputs = inputs_of(plain, phase, steps)
-    expected = [plain.run(ids, position) for ids, position in inputs]
+
+    def logits_of(decoder: Decoder) -> list[torch.Tensor]:
+        return [decoder.run(ids, position) for ids, position in inputs]
+
+    expected, exact = logits_of(plain), logits_of(plain.in_fp32())
+
+    def compared(decoder: Decoder) -> dict:
+        ours = logits_of(decoder)
+        return {**differences(ours, expected), "fp32": differences(ours, exact)}
+
     found = {"logits_rms": torch.stack([one.float().square().mean() for one in expected]).mean()
-             .sqrt().item(), "patched": differences(patched, inputs, expected)}
+             .sqrt().item(), "plain": compared(plain), "patched": compared(patched)}
     if torch.version.cuda is not None:
         for name, otherwise in OTHERS.items():
             with otherwise():
-                found[name] = differences(plain, inputs, expected)
+                found[name] = compared(plain)
     return found

@@ -60,6 +60,14 @@ class Decoder:
         other.model = model
         return other
 
+    def in_fp32(self) -> Decoder:
+        """The same with these weights, and what is in this cache now, in fp32."""
+        other = copy.deepcopy(self)
+        other.model.float()
+        for layer in other.cache.layers:
+            layer.keys, layer.values = layer.keys.float(), layer.values.float()
+        return other
+
     def set_length(self, length: int) -> None:
         """How many tokens the cache is said to hold: the next step writes after them."""
         for layer in self.cache.layers:

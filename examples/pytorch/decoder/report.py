@@ -76,8 +76,9 @@ def lines(entry: dict) -> list[str]:
                  "plain")
     found.append(text)
     for name, off in all_differences(entry).items():
-        found.append(f"  {name}: logits differ from plain by {off['rms']:.4f} rms, at most "
-                     f"{off['max']:.4f}; {off['equal_tokens']} of {off['tokens']} tokens equal")
+        found += [f"  {name}: logits differ from {other} by {of['rms']:.4f} rms, at most "
+                  f"{of['max']:.4f}; {of['equal_tokens']} of {of['tokens']} tokens equal"
+                  for other, of in (("plain", off), ("fp32", off.get("fp32"))) if of]
     if "agreement" in entry:
         found.append(f"  logits of plain: {entry['agreement']['logits_rms']:.3f} rms")
     return found
@@ -149,14 +150,24 @@ def shares(measured: list[dict]) -> str:
 
 
 def differences(measured: list[dict]) -> str:
-    rows = []
+    """A row for each way in each step. Older measurements have no fp32."""
+    def cells(off: dict | None) -> list[str]:
+        if off is None:
+            return [""] * 3
+        return [f"{off['rms']:.4f}", f"{off['max']:.4f}",
+                f"{off['equal_tokens']} of {off['tokens']}"]
+
+    rows, has_fp32 = [], any("fp32" in off for entry in measured
+                             for off in all_differences(entry).values())
     for entry in measured:
         size = entry.get("agreement", {}).get("logits_rms")
-        rows += [[*step_of(entry), name, f"{off['rms']:.4f}", f"{off['max']:.4f}",
-                  "" if size is None else f"{size:.3f}",
-                  f"{off['equal_tokens']} of {off['tokens']}"]
-                 for name, off in all_differences(entry).items()]
-    return table([*STEP, "instead of plain", "rms", "max", "logits' rms", "equal tokens"], rows)
+        for name, off in all_differences(entry).items():
+            rms, most, equal = cells(off)
+            rows.append([*step_of(entry), name, rms, most, "" if size is None else f"{size:.3f}",
+                         equal, *(cells(off.get("fp32")) if has_fp32 else [])])
+    of_fp32 = ["rms from fp32", "max from fp32", "tokens of fp32"] if has_fp32 else []
+    return table([*STEP, "instead of plain", "rms", "max", "logits' rms", "equal tokens",
+                  *of_fp32], rows)
 
 
 def cold_starts(entries: list[dict]) -> str:
@@ -167,18 +178,23 @@ def cold_starts(entries: list[dict]) -> str:
     return table(["model", "layers", "way", *(f"{part} s" for part in parts)], rows)
 
 
+def provenance(of: list[tuple[str, str]]) -> str:
+    return "\n".join(["| provenance | |\n|---|---|",
+                      *(f"| {name} | {text} |" for name, text in of)]) + "\n"
+
+
 def page(path: Path) -> str:
     """The Markdown of a file of results."""
     content = read(path)
-    of, measured = content["environment"], content["measured"]
+    of, measured, starts = content["environment"], content["measured"], content["starts"]
     if not measured:
         raise Failed(f"{path} has no measurement yet: run tokens.py with --json {path}")
 
     def all_of(name: str) -> list[str]:
-        return list(dict.fromkeys(str(one[name]) for one in measured))
+        return list(dict.fromkeys(str(one[name]) for one in (*measured, *starts)))
 
     dates = sorted(all_of("date"))
-    provenance = [
+    about = [
         ("measurements", f"[{path.name}]({path.name})"), ("GPU", of["gpu"]),
         ("software", f"driver {of['driver']}, torch {of['torch']}, CUDA {of['cuda']}, "
                      f"Transformers {of['transformers']}"),
@@ -187,8 +203,7 @@ def page(path: Path) -> str:
         ("kernels", "<br>".join(all_of("kernels"))),
         ("recorded by", "<br>".join(f"`{command}`" for command in all_of("command")))]
     return "\n".join([
-        "# Tokens per second of three models\n", "| provenance | |\n|---|---|",
-        *(f"| {name} | {text} |" for name, text in provenance), "",
+        "# Tokens per second of three models\n", provenance(about),
         "Times are medians. Ratios are of the plain way's time to the other's in the same round, "
         "with 95 % intervals: above 1 the other is faster. Decode is a CUDA graph in each way, and "
         "prefill runs without one. Compiled is torch.compile with max-autotune (and without its "
@@ -202,4 +217,4 @@ def page(path: Path) -> str:
         shares(measured), "## Logits and tokens beside those of the plain way\n",
         "All are given the same tokens. As timed: the step whose time is above, against the plain "
         "one without a graph.\n", differences(measured),
-        "## From the imports to the first token\n", cold_starts(content["starts"])])
+        "## From the imports to the first token\n", cold_starts(starts)])

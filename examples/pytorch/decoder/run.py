@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import json
 import os
 import random
-import shutil
 import statistics
 import subprocess
 import sys
@@ -23,27 +21,8 @@ from . import report, shapes
 from .agreement import agreement
 from .choices import ATTENTION, Failed
 from .models import Decoder, build, twin
+from .provenance import environment, kernels_of, today
 from .ways import Phase, measure, record
-
-
-def environment(device: str) -> dict:
-    driver = "none"
-    if device == "cuda" and shutil.which("nvidia-smi"):
-        command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-        asked = subprocess.run(command, capture_output=True, text=True, check=False)
-        driver = asked.stdout.split("\n")[0].strip() or "unknown"
-    return {
-        "gpu": torch.cuda.get_device_name() if device == "cuda" else "none (CPU)",
-        "driver": driver, "torch": torch.__version__, "cuda": str(torch.version.cuda),
-        "transformers": transformers.__version__,
-    }
-
-
-def kernels_of(bundle: hgemm_tune.Bundle) -> str:
-    manifest, digest = bundle.manifest, hashlib.sha256(bundle.path.read_bytes()).hexdigest()
-    return (f"{len(bundle.rows)} shapes tuned on {bundle.valid_for['gpu']}, {manifest['regime']}, "
-            f"PDL {manifest['pdl']}, by hgemm-tune {bundle.valid_for['hgemm_tune']}; "
-            f"SHA-256 {digest[:12]}")
 
 
 def free_memory() -> None:
@@ -78,7 +57,7 @@ def cold_starts(name: str, sizes: shapes.Sizes, options: Namespace, bundle: Path
 def measure_model(name: str, sizes: shapes.Sizes, options: Namespace, bundle: hgemm_tune.Bundle,
                   results: report.Results) -> None:
     key = {"model": name, "layers": sizes.num_hidden_layers, "scale": options.scale,
-           "date": time.strftime("%Y-%m-%d", time.gmtime()), "kernels": kernels_of(bundle),
+           "date": today(), "kernels": kernels_of(bundle),
            "command": " ".join(["tokens.py", *map(os.path.basename, options.words)])}
     for start in cold_starts(name, sizes, options, bundle.path):
         entry = {**key, **start}
@@ -121,7 +100,8 @@ def measure_all(models: dict[str, shapes.Sizes], options: Namespace, bundle: hge
                 path: Path | None) -> None:
     random.seed(1)
     torch.manual_seed(1)
-    results = report.Results(path, environment(options.device))
+    machine = {**environment(options.device), "transformers": transformers.__version__}
+    results = report.Results(path, machine)
     print(", ".join(f"{name} {value}" for name, value in results.content["environment"].items()),
           flush=True)
     for name, sizes in models.items():

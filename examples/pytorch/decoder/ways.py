@@ -154,7 +154,7 @@ def linears_alone(step):
 
 
 def difference(ours: torch.Tensor, theirs: torch.Tensor) -> dict:
-    """Of logits: the largest and the root mean square. And how many tokens are equal."""
+    """By which logits differ: at most, and as rms. And how many tokens are equal."""
     off = ours.float() - theirs.float()
     equal = (ours.argmax(-1) == theirs.argmax(-1)).sum()
     return {"max": off.abs().max().item(), "rms": off.square().mean().sqrt().item(),
