@@ -459,8 +459,9 @@ def patch(model: torch.nn.Module, bundle: Given = None, *,
     projections of queries, keys and values are computed as one product, and so are gate and up with
     what is between them, if the bundle has that product (layers.py). With `count_misses` layers for
     which nothing was tuned call the operator, too: torch computes them, and `bundle.misses()` lists
-    what they were asked for, so open the bundle with load() then. Else `bundle` may be its file. Without `bundle` the one in use is taken, or
-    else the one that came with the package for this GPU. `unpatch` undoes it.
+    what they were asked for, so open the bundle with load() then. Else `bundle` may be its file.
+    Without `bundle` the one in use is taken, or else the one that came with the package for this
+    GPU. `unpatch` undoes it.
 
     A bundle for another GPU or driver, or a damaged one, is no reason for a program not to run:
     then all layers are torch's, and a warning of the logger "hgemm_tune" says why, as each layer of

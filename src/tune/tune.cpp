@@ -34,7 +34,7 @@ constexpr double kConfirmingShare = 0.2;
 constexpr double kMostWeighingShare = 0.5;
 /// Time that is kept beside it in case the search ends late, since its races are only predicted: a
 /// fraction of the search's time, and the most seconds. On 32 cores the search of a tune of 25 s
-/// had 19 s and ended 1 to 2 s late, after which no race for energy found time (ten of twelve
+/// had 19 s and ended 1 to 2 s late, after which no race for energy found time (eight of eight
 /// tunes, H200, 2026-11-29).
 constexpr double kLateShare = 0.15;
 constexpr double kMostLateS = 3;
