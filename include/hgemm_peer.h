@@ -91,7 +91,10 @@ enum {
   HGEMM_PEER_SCALING_BLOCKS = 3,
   /* 1 x 128 blocks of both:
    * scale_a[l / 128 * up4(m) + i] and scale_b[l / 128 * up4(n) + j] */
-  HGEMM_PEER_SCALING_ROW_BLOCKS = 4
+  HGEMM_PEER_SCALING_ROW_BLOCKS = 4,
+  /* the blocks of SCALING_BLOCKS, those of B without padding:
+   * scale_a[l / 128 * up4(m) + i] and scale_b[j / 128 * ceil(k / 128) + l / 128] */
+  HGEMM_PEER_SCALING_PACKED_BLOCKS = 5
 };
 
 /* D[i][j] = sum over l of A[i][l] * B[j][l], accumulated in fp32. All matrices are row-major; A is

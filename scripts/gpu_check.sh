@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The checks that need a Hopper GPU, from a finished build folder: builds nothing, needs no network
-# and no build tools. Writes <output>/gpu-check.json ($1; default results/<GPU>) and fails if a
-# check failed.
+# The checks that need a Hopper GPU, from a finished build folder: needs no network, and build tools
+# for some cases of pytorch_test alone. Writes <output>/gpu-check.json ($1; default results/<GPU>)
+# and fails if a check failed.
 #   cmake --build build && scripts/gpu_check.sh
 # With a pattern ($2) only the checks with a matching name run (all sweeps, if one of them matches).
 # The other checks keep their recorded outcome if it is about the same kernels:
@@ -10,7 +10,8 @@
 # Beside others on its GPU a check that judges times may fail: call_chain_test, counters_test,
 # energy, micro_test, probe_test, worker_test.
 # pytorch_test runs in the Python that HGEMM_TORCH_PYTHON names, or else in python3. Without torch
-# there it is skipped, and keeps its recorded outcome, too.
+# there it is skipped, and keeps its recorded outcome, too. Its cases of an exported package build
+# one, and are skipped where CMake, ninja, nvcc or a C++ compiler is missing.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 scratch=$(mktemp -d)

@@ -5,11 +5,11 @@
 # Each database ($2 and so on: these alone) has both regimes, or with NAME:REGIME that one. Winners of
 # batches are raced once more at full effort, alone with the libraries. decode-fused.db has a chain of
 # its layers, too, and fp8.db and fp8-blocks.db what quantising A takes. fp8-layers.db has the whole
-# lists of layers with 8-bit operands. On machines with several GPUs, name other databases or regimes
-# on each:
+# lists of layers with 8-bit operands, with 5 to 6 s a shape. On machines with several GPUs, name
+# other databases or regimes on each:
 #   CUDA_VISIBLE_DEVICES=0 scripts/record_layers.sh results/h200 batched:burst gated
-# Takes 50 minutes. A database that exists is added to. Then scripts/write_results.py <folder> writes the
-# tables.
+# The budgets of the tunes are 61 minutes together. A database that exists is added to. Then
+# scripts/write_results.py <folder> writes the tables.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 
@@ -67,7 +67,7 @@ record() {
     batched) tune batched.yaml 120s && race_winners ;;
     fp8) tune "$fp8" 100s ;;
     fp8-blocks) tune "$fp8_blocks" 100s ;;
-    fp8-layers) tune fp8.yaml 400s && tune fp8-blocks.yaml 200s ;;
+    fp8-layers) tune fp8.yaml 600s && tune fp8-rows.yaml 300s && tune fp8-blocks.yaml 250s ;;
     decode-fused) tune llama7b-decode-fused.yaml 60s ;;
     *) echo "unknown: $1" >&2; return 2 ;;
   esac

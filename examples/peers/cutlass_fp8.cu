@@ -133,8 +133,10 @@ struct ByBlocks {
       return cute::make_layout(shape, cute::make_stride(cute::make_stride(_0{}, _1{}),
                                                         cute::make_stride(_0{}, up4(p.n)), 0));
     } else {
-      return cute::make_layout(shape, cute::make_stride(cute::make_stride(_0{}, up4(along_k)),
-                                                        cute::make_stride(_0{}, _1{}), 0));
+      const bool is_packed = p.scaling == HGEMM_PEER_SCALING_PACKED_BLOCKS;
+      return cute::make_layout(
+          shape, cute::make_stride(cute::make_stride(_0{}, is_packed ? along_k : up4(along_k)),
+                                   cute::make_stride(_0{}, _1{}), 0));
     }
   }
 };
@@ -357,6 +359,7 @@ std::vector<Variant> able(const hgemm_peer_problem& p) {
       if (is_bf16 && !is_fast) add(kPromoted<ByRows>, true);
       break;
     case HGEMM_PEER_SCALING_BLOCKS:
+    case HGEMM_PEER_SCALING_PACKED_BLOCKS:
       if (is_bf16) add(kBlocks, false);
       break;
     case HGEMM_PEER_SCALING_ROW_BLOCKS:

@@ -299,8 +299,11 @@ bool suits(const Variant& variant, const hgemm_peer_problem& p) {
   return (tile.m >= 64 || p.m <= tile.m) && smem_bytes(variant.form, tile, p.k) <= kSmemBytes;
 }
 
-/// 1d2d takes the scales of B's blocks without padding, as ours lie only where there is none.
-bool scales_lie_alike(const hgemm_peer_problem& p) { return blocks(p.k) % 4 == 0 || p.n <= kBlock; }
+/// 1d2d takes the scales of B's blocks without padding.
+bool has_packed_blocks(const hgemm_peer_problem& p) {
+  return p.scaling == HGEMM_PEER_SCALING_PACKED_BLOCKS ||
+         (p.scaling == HGEMM_PEER_SCALING_BLOCKS && (blocks(p.k) % 4 == 0 || p.n <= kBlock));
+}
 
 std::vector<Variant> able(const hgemm_peer_problem& p) {
   std::vector<Variant> variants;
@@ -308,8 +311,7 @@ std::vector<Variant> able(const hgemm_peer_problem& p) {
   const bool is_aligned = p.lda % 16 == 0 && p.ldb % 16 == 0 && p.ldd % 8 == 0 && p.n % 8 == 0;
   const bool is_compiled = (kN == 0 || p.n == kN) && (kK == 0 || p.k == kK);
   if (!is_fp8 || !is_aligned || !is_compiled) return variants;
-  const bool is_1d2d =
-      p.scaling == HGEMM_PEER_SCALING_BLOCKS && p.d_type == HGEMM_PEER_BF16 && scales_lie_alike(p);
+  const bool is_1d2d = p.d_type == HGEMM_PEER_BF16 && has_packed_blocks(p);
   const bool is_1d1d = p.scaling == HGEMM_PEER_SCALING_ROW_BLOCKS && p.d_type == HGEMM_PEER_FP32;
   for (const Variant& variant : kVariants) {
     const bool has_form = variant.form == Form::k1d2d ? is_1d2d : is_1d1d;

@@ -29,6 +29,7 @@ __device__ float scale_of_row(int scaling, const float* scales, std::int64_t row
       return scales[row];
     case HGEMM_PEER_SCALING_BLOCKS:
     case HGEMM_PEER_SCALING_ROW_BLOCKS:
+    case HGEMM_PEER_SCALING_PACKED_BLOCKS:
       return scales[l / kBlock * up4(rows) + row];
     default:
       return 1;
@@ -36,10 +37,14 @@ __device__ float scale_of_row(int scaling, const float* scales, std::int64_t row
 }
 __device__ float scale_of_b(const hgemm_peer_problem& p, const float* scales, std::int64_t column,
                             std::int64_t l) {
-  if (p.scaling != HGEMM_PEER_SCALING_BLOCKS) {
-    return scale_of_row(p.scaling, scales, column, l, p.n);
+  const std::int64_t k_blocks = (p.k + kBlock - 1) / kBlock;
+  if (p.scaling == HGEMM_PEER_SCALING_BLOCKS) {
+    return scales[column / kBlock * up4(k_blocks) + l / kBlock];
   }
-  return scales[column / kBlock * up4((p.k + kBlock - 1) / kBlock) + l / kBlock];
+  if (p.scaling == HGEMM_PEER_SCALING_PACKED_BLOCKS) {
+    return scales[column / kBlock * k_blocks + l / kBlock];
+  }
+  return scale_of_row(p.scaling, scales, column, l, p.n);
 }
 
 template <class In, class Out>

@@ -13,11 +13,10 @@ in three launches, none of which transposes or copies an operand.
 import random
 import statistics
 import sys
-from pathlib import Path
 
 import torch
 from graphs import Candidate, interval, ratios, time_in_turns
-from package import gemm, load
+from package import gemm, load_arguments
 
 HIDDEN, WIDTH = 4096, 11008
 BLOCK_TOKENS = (2048, 64, 16)
@@ -158,7 +157,7 @@ def measure_step(tokens: int, outputs: int, inputs: int) -> tuple[list[str], boo
 
 
 def main() -> int:
-    load(Path(sys.argv[1]), Path(sys.argv[2]))
+    load_arguments()
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}\n")
     torch.backends.cuda.matmul.allow_tf32 = False
     random.seed(1)

@@ -2,9 +2,10 @@
 and times in captured CUDA graphs at every tuned shape with e4m3 operands.
 
 python fp8.py PACKAGE LIBRARY: the folder that `hgemm-tune export --format cpp` wrote, and the
-libhgemm_tuned.a that was built from it. Shapes of configs/shapes/fp8.yaml have scales of each token
-and each output channel (`rows`) or of tensors, those of configs/shapes/fp8-blocks.yaml scales of 128
-inputs of a token and of 128 x 128 weights (`blocks`), as DeepSeek-V3 has them.
+libhgemm_tuned.a that was built from it. Shapes of configs/shapes/fp8.yaml have scales of tensors,
+those of fp8-rows.yaml there scales of each token and each output channel (`rows`), and those of
+fp8-blocks.yaml scales of 128 inputs of a token and of 128 x 128 weights (`blocks`), as DeepSeek-V3
+has them.
 
 The times are those of the product. Quantising the input is another kernel, which every way to
 multiply it needs. The results are checked against the product of the quantised operands. The last
@@ -15,16 +16,17 @@ import math
 import random
 import statistics
 import sys
-from pathlib import Path
 
 import torch
 from graphs import LIGHT_LOAD, Candidate, interval, ratios, time_in_turns
-from package import Workspace, load
+from package import Workspace, load_arguments
 
 E4M3 = torch.float8_e4m3fn
 LARGEST = torch.finfo(E4M3).max  # 448
 BLOCK = 128
-SCALINGS = ("none", "tensor", "rows", "blocks", "row_blocks")  # in the package's order
+# In the package's order.
+SCALINGS = ("none", "tensor", "rows", "blocks", "row_blocks", "packed_blocks")
+WITH_BLOCKS_OF_WEIGHTS = ("blocks", "packed_blocks")  # 128 x 128 weights share a scale
 
 
 # ---- Quantising ----
@@ -71,7 +73,7 @@ def block_of(scaling: str, is_weight: bool, matrix: torch.Tensor) -> tuple[int, 
         return matrix.size(0), matrix.size(1)
     if scaling == "rows":
         return 1, matrix.size(1)
-    return (BLOCK if is_weight and scaling == "blocks" else 1), BLOCK
+    return (BLOCK if is_weight and scaling in WITH_BLOCKS_OF_WEIGHTS else 1), BLOCK
 
 
 def laid_out(scale: torch.Tensor, scaling: str, is_weight: bool) -> torch.Tensor:
@@ -80,6 +82,8 @@ def laid_out(scale: torch.Tensor, scaling: str, is_weight: bool) -> torch.Tensor
         return scale.new_empty(0)
     if scaling in ("tensor", "rows"):
         return scale.flatten()
+    if is_weight and scaling == "packed_blocks":
+        return scale.contiguous()
     return with_padding(scale if is_weight and scaling == "blocks" else scale.t())
 
 
@@ -136,17 +140,20 @@ def theirs(weight: Quantised, scaling: str, fast_sums: bool):
             return of.scale.reshape(())
         if scaling == "rows":
             return of.scale.t() if is_weight else of.scale
-        if is_weight and scaling == "blocks":  # K / 128 x N / 128, with neighbours along K
-            return of.ours[:, : of.scale.size(1)].t()
+        if is_weight and scaling in WITH_BLOCKS_OF_WEIGHTS:
+            # K / 128 x N / 128, with neighbours along K and the padding of `blocks`
+            return with_padding(of.scale)[:, : of.scale.size(1)].t()
         scale = of.ours[:, : of.scale.size(0)]  # K / 128 x rows, with neighbours along the rows
         return scale if is_weight else scale.t()
+
+    scale_b = scale_of(weight, True)
 
     def layer(x: Quantised) -> torch.Tensor:
         return torch._scaled_mm(
             x.values,
             weight.values.t(),
             scale_a=scale_of(x, False),
-            scale_b=scale_of(weight, True),
+            scale_b=scale_b,
             out_dtype=torch.bfloat16,
             use_fast_accum=fast_sums,
         )
@@ -234,7 +241,7 @@ def columns(row: dict) -> list[str]:
 
 
 def main() -> int:
-    load(Path(sys.argv[1]), Path(sys.argv[2]))
+    load_arguments()
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}\n")
     torch.backends.cuda.matmul.allow_tf32 = False
     random.seed(1)
@@ -243,7 +250,7 @@ def main() -> int:
     if not flat:
         print(
             "this package has no shapes with e4m3 operands and no epilogue; export some, "
-            "as those of fp8.yaml or fp8-blocks.yaml"
+            "as those of fp8.yaml, fp8-rows.yaml or fp8-blocks.yaml"
         )
         return 1
     print("| shape | config | us | _scaled_mm us | x _scaled_mm | bf16 us | x bf16 "

@@ -10,11 +10,10 @@ import random
 import statistics
 import sys
 import time
-from pathlib import Path
 
 import torch
 from graphs import LIGHT_LOAD, Candidate, interval, ratios, time_in_turns
-from package import Workspace, load
+from package import Workspace, load_arguments
 
 
 class TunedLinear(torch.nn.Module):
@@ -76,7 +75,7 @@ def measure(m: int, n: int, k: int, dtype: torch.dtype) -> dict:
 
 def main() -> int:
     began = time.monotonic()
-    load(Path(sys.argv[1]), Path(sys.argv[2]))
+    load_arguments()
     print(
         f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}; "
         f"operators ready after {time.monotonic() - began:.0f} s\n"

@@ -134,12 +134,13 @@ void check_scale(const at::Tensor& scale, at::IntArrayRef sizes, const at::Tenso
 
 /// With L = ceil(K / 128), and up4(x) for x rounded up to a multiple of 4:
 ///
-///   scaling      scale_a          scale_b
-///   none         no elements      no elements
-///   tensor       1 element        1 element
-///   rows         M elements       N elements
-///   blocks       L x up4(M)       ceil(N / 128) x up4(L)
-///   row_blocks   L x up4(M)       L x up4(N)
+///   scaling        scale_a          scale_b
+///   none           no elements      no elements
+///   tensor         1 element        1 element
+///   rows           M elements       N elements
+///   blocks         L x up4(M)       ceil(N / 128) x up4(L)
+///   packed_blocks  L x up4(M)       ceil(N / 128) x L
+///   row_blocks     L x up4(M)       L x up4(N)
 hgemm_tuned::Scaling scaling_of(const std::string& word, const hgemm_tuned::Problem& problem,
                                 const at::Tensor& input, const at::Tensor& scale_a,
                                 const at::Tensor& scale_b) {
@@ -158,11 +159,16 @@ hgemm_tuned::Scaling scaling_of(const std::string& word, const hgemm_tuned::Prob
     const std::int64_t of_b[] = {rounded_up(problem.n, 128) / 128, rounded_up(blocks, 4)};
     return take(Scaling::kBlocks, of_a, of_b);
   }
+  if (word == "packed_blocks") {
+    const std::int64_t of_b[] = {rounded_up(problem.n, 128) / 128, blocks};
+    return take(Scaling::kPackedBlocks, of_a, of_b);
+  }
   if (word == "row_blocks") {
     const std::int64_t of_b[] = {blocks, rounded_up(problem.n, 4)};
     return take(Scaling::kRowBlocks, of_a, of_b);
   }
-  TORCH_CHECK(false, "scaling is none, tensor, rows, blocks or row_blocks, not ", word);
+  TORCH_CHECK(false, "scaling is none, tensor, rows, blocks, packed_blocks or row_blocks, not ",
+              word);
 }
 
 hgemm_tuned::Problem scaled_problem_of(const at::Tensor& input, const at::Tensor& weight,
@@ -183,7 +189,7 @@ hgemm_tuned::Problem scaled_problem_of(const at::Tensor& input, const at::Tensor
   problem.ldb = ldb;
   problem.fast_sums = fast_sums;
   problem.scaling = scaling_of(scaling, problem, input, scale_a, scale_b);
-  TORCH_CHECK(!fast_sums || (scaling != "blocks" && scaling != "row_blocks"),
+  TORCH_CHECK(!fast_sums || !scaling.ends_with("blocks"),
               "scales of blocks go with fp32 sums: pass fast_sums=False");
   return problem;
 }

@@ -74,7 +74,8 @@ def parsed(words: list[str]) -> argparse.Namespace:
              "gate and up")
     add("--layers", type=number(1), help="so many layers instead of the model's, for a quick look")
     add("--scale", type=number(1), default=1, help="divide all sizes, to try this script (1)")
-    add("--rounds", type=number(2), default=40, help="times of each way in decode (40)")
+    add("--rounds", type=number(0), default=40,
+        help="times of each way in decode; 0: none, only logits and starts (40)")
     add("--steps", type=number(0), default=32,
         help="greedy steps, or prompts of a prefill, whose logits are compared; 0: none (32)")
     add("--starts", type=number(0), default=2, help="cold starts of each way (2)")
@@ -92,6 +93,8 @@ def parsed(words: list[str]) -> argparse.Namespace:
     options.batches = [batch for batch in options.batches if batch != 0]
     if not options.batches and not options.prefill:
         parser.error("--batches 0 and --prefill 0 leave nothing to measure")
+    if not options.rounds and not options.steps and not options.starts:
+        parser.error("--rounds 0, --steps 0 and --starts 0 leave nothing to measure")
     options.ways = list(dict.fromkeys(["plain", *options.ways]))
     return options
 

@@ -56,6 +56,14 @@ __device__ __forceinline__ void load_block_scales(const KernelParams& params,
       // for stores: StorePath::kStaged).
       ptx::tma_load(of_b, scaled.scale_b_map, full, block / kScaleBoxBlocks * kScaleBoxBlocks,
                     n / kScaleBlock);
+    } else if constexpr (kKernel.gemm.scaling == Scaling::kPackedBlocks) {
+      const int k_blocks = ceil_div(extent_k<kKernel>(params), kScaleBlock);
+      int index = n / kScaleBlock * k_blocks + block;
+#pragma unroll
+      for (int i = 0; i < row_blocks_of_tile(kKernel.bn); ++i, index += k_blocks) {
+        ptx::tma_load(of_b + static_cast<u32>(i * kScaleBoxBlocks * 4), scaled.scale_b_map, full,
+                      index / kScaleBoxBlocks * kScaleBoxBlocks, 0);
+      }
     } else {
       load_rows(of_b, scaled.scale_b_map, kKernel.bn, n);
     }
@@ -76,7 +84,8 @@ struct NoBlockScales {
 /// rows by kCols columns. kSwapped: the rows are those of B.
 template <auto kKernel, int kBlocks, int kCols, bool kSwapped>
 struct BlockScales {
-  static constexpr bool kBIsOfBlocks = kKernel.gemm.scaling == Scaling::kBlocks;
+  static constexpr bool kBIsOfBlocks = has_row_blocks_of_b(kKernel.gemm.scaling);
+  static constexpr bool kIsPacked = kKernel.gemm.scaling == Scaling::kPackedBlocks;
   static constexpr bool kRowsAreOfBlocks = kSwapped && kBIsOfBlocks;
   static constexpr bool kColsAreOfBlocks = !kSwapped && kBIsOfBlocks;
   /// Whether load() reads all scales, so that the stage may be released before the sums are added.
@@ -93,22 +102,28 @@ struct BlockScales {
 
   float rows[kBlocks][2];
   float cols[kColBlocks];
-  u32 rows_address;  ///< of this lane's first row, or of the blocks of B
-  u32 cols_address;  ///< of this lane's first pair of columns
-  int first_row;     ///< of this lane, or of this consumer within its block of B
-  int shift;         ///< where the first column lies within its block of B
-  u32 read = 0;      ///< the words read of the stage, XORed (Pipeline::release_read)
+  u32 rows_address;            ///< of this lane's first row, or of the blocks of B
+  u32 cols_address;            ///< of this lane's first pair of columns
+  int first_row;               ///< of this lane, or of this consumer within its block of B
+  int shift;                   ///< where the first column lies within its block of B
+  int k_blocks, first_number;  ///< of packed scales: of a block of B, and of the tile's first one
+  u32 read = 0;                ///< the words read of the stage, XORed (Pipeline::release_read)
 
   /// When the stage is full; load_rows() must follow. `k_block`: its block of K. `b_row`: the
   /// tile's first row of B. (part_row, part_col): the first of this consumer's part within a tile,
   /// as wgmma has it.
-  __device__ __forceinline__ void load_cols(const Pipeline<kKernel>& pipeline, int stage,
+  __device__ __forceinline__ void load_cols(const KernelParams& params,
+                                            const Pipeline<kKernel>& pipeline, int stage,
                                             int k_block, int b_row, int part_row, int part_col,
                                             int warp, int lane) {
     const u32 of_a = stage_scales_of_a(pipeline, stage);
     const u32 of_b = stage_scales_of_b(pipeline, stage) +
-                     (kBIsOfBlocks ? bytes(k_block % kScaleBoxBlocks * 4) : 0u);
+                     (kBIsOfBlocks && !kIsPacked ? bytes(k_block % kScaleBoxBlocks * 4) : 0u);
     read = 0;
+    if constexpr (kIsPacked) {
+      k_blocks = ceil_div(extent_k<kKernel>(params), kScaleBlock);
+      first_number = b_row / kScaleBlock * k_blocks + k_block;
+    }
     first_row = part_row + (kRowsAreOfBlocks ? b_row % kScaleBlock : warp * 16 + lane / 4);
     rows_address = (kSwapped ? of_b : of_a) + (kRowsAreOfBlocks ? 0u : bytes(first_row * 4));
     if constexpr (kColsAreOfBlocks) {
@@ -118,7 +133,7 @@ struct BlockScales {
 #pragma unroll
       for (int i = 0; i < kColBlocks; ++i) {
         const int block = first / kScaleBlock + i;  // behind the tile's last one it is not used
-        cols[i] = number(of_b + bytes((kAreShifted ? min(block, kLast) : block) * kBlockBytes));
+        cols[i] = of_block_of_b(of_b, kAreShifted ? min(block, kLast) : block);
       }
     } else {
       cols_address = (kSwapped ? of_a : of_b) + bytes((part_col + 2 * (lane % 4)) * 4);
@@ -128,7 +143,7 @@ struct BlockScales {
   __device__ __forceinline__ void load_rows(int block) {
     if constexpr (kRowsAreOfBlocks) {  // tiles have whole 64 rows, which lie in one block of B
       const int of_rows = (first_row + block * kMmaM) / kScaleBlock;
-      rows[block][0] = number(rows_address + bytes(of_rows * kBlockBytes));
+      rows[block][0] = of_block_of_b(rows_address, of_rows);
       rows[block][1] = rows[block][0];
     } else {
       rows[block][0] = number(rows_address + bytes(block * kMmaM * 4));
@@ -151,6 +166,11 @@ struct BlockScales {
 
  private:
   static __device__ __forceinline__ u32 bytes(int offset) { return static_cast<u32>(offset); }
+  /// The scale of a block of B, of those of which the tile has a part.
+  __device__ __forceinline__ float of_block_of_b(u32 of_b, int block) {
+    const int within_box = kIsPacked ? (first_number + block * k_blocks) % kScaleBoxBlocks * 4 : 0;
+    return number(of_b + bytes(block * kBlockBytes + within_box));
+  }
   __device__ __forceinline__ float number(u32 address) {
     const u32 word = ptx::load_shared(address);
     read ^= word;

@@ -70,6 +70,13 @@ HGEMM_HOST_DEVICE constexpr StoredMatrices scales_of_rows(long long rows, long l
 HGEMM_HOST_DEVICE constexpr StoredMatrices scales_of_row_blocks(long long rows, long long k) {
   return {{scale_blocks(rows), scale_blocks(k), scale_leading(scale_blocks(k))}, 1, 0};
 }
+/// Those of a B of n x k, as its scaling has them.
+HGEMM_HOST_DEVICE constexpr StoredMatrices scales_of_b(Scaling scaling, long long n, long long k) {
+  if (!has_row_blocks_of_b(scaling)) return scales_of_rows(n, k);
+  StoredMatrices scales = scales_of_row_blocks(n, k);
+  if (scaling == Scaling::kPackedBlocks) scales.leading = scales.cols;
+  return scales;
+}
 HGEMM_HOST_DEVICE constexpr StoredMatrices all_of_a(const ProblemExtents& p) {
   return of_all_products(stored_a(p), p.batch, p.batch.stride_a);
 }

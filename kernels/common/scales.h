@@ -19,8 +19,8 @@ HGEMM_HOST_DEVICE constexpr bool scales_tiles(Scaling scaling) {
 
 // ---- Scales of blocks: those of each stage arrive with it, because its depth is one block ----
 
-/// Blocks of K in a box of scales of B's blocks, from a multiple of so many on: 16 bytes, of which
-/// one number is used.
+/// Numbers in a box of scales of B's blocks, from a multiple of so many on: 16 bytes, of which one
+/// number is used. They are those of as many blocks of K, unless packed scales end between them.
 inline constexpr int kScaleBoxBlocks = 4;
 /// Blocks of kScaleBlock rows of B of which a tile may have a part, if tiles begin at multiples of
 /// `rows`, which is a multiple of 8.
@@ -44,7 +44,7 @@ HGEMM_HOST_DEVICE constexpr int arriving_scales_of_a(Scaling scaling, int rows) 
   return is_of_blocks(scaling) ? rows * 4 : 0;
 }
 HGEMM_HOST_DEVICE constexpr int arriving_scales_of_b(Scaling scaling, int rows) {
-  if (scaling == Scaling::kBlocks) return row_blocks_of_tile(rows) * kScaleBoxBlocks * 4;
+  if (has_row_blocks_of_b(scaling)) return row_blocks_of_tile(rows) * kScaleBoxBlocks * 4;
   return scaling == Scaling::kRowBlocks ? rows * 4 : 0;
 }
 /// Boxes of the copy engine begin at multiples of 128 bytes.

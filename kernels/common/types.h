@@ -80,19 +80,26 @@ struct Epilogue {
 /// all of the epilogue, which acts on scaled sums as on others.
 enum class Scaling : unsigned char {
   kNone,
-  kTensor,     ///< one number for A, one for B
-  kRows,       ///< m numbers, one for each row of A, and n, one for each row of B
-  kBlocks,     ///< for each kScaleBlock of K: one for each row of A, and for so many rows of B
-  kRowBlocks,  ///< for each kScaleBlock of K: one for each row of A and of B
+  kTensor,        ///< one number for A, one for B
+  kRows,          ///< m numbers, one for each row of A, and n, one for each row of B
+  kBlocks,        ///< for each kScaleBlock of K: one for each row of A, and for so many rows of B
+  kRowBlocks,     ///< for each kScaleBlock of K: one for each row of A and of B
+  kPackedBlocks,  ///< as kBlocks, but those of B have no padding
 };
 inline constexpr int kScaleBlock = 128;
 /// Each block of K has scales of its own, which its sums are multiplied by before they are added
 /// up. They lie in memory as cuBLASLt's VEC128_32F and BLK128x128_32F do. For rows: all rows'
 /// number of the first block of K, then those of the next, each time scale_leading(rows) numbers
 /// further. For blocks of B: the number of each block of K for its first 128 rows, then for the
-/// next 128, each time scale_leading(blocks of K) numbers further.
+/// next 128, each time scale_leading(blocks of K) numbers further. Packed ones follow one another
+/// without a gap, as in checkpoints of DeepSeek-V3, and as vLLM and DeepGEMM take them.
 HGEMM_HOST_DEVICE constexpr bool is_of_blocks(Scaling scaling) {
-  return scaling == Scaling::kBlocks || scaling == Scaling::kRowBlocks;
+  return scaling == Scaling::kBlocks || scaling == Scaling::kRowBlocks ||
+         scaling == Scaling::kPackedBlocks;
+}
+/// Whether kScaleBlock rows of B share the scale of a block of K.
+HGEMM_HOST_DEVICE constexpr bool has_row_blocks_of_b(Scaling scaling) {
+  return scaling == Scaling::kBlocks || scaling == Scaling::kPackedBlocks;
 }
 HGEMM_HOST_DEVICE constexpr long long scale_leading(long long numbers) {
   return (numbers + 3) / 4 * 4;  // 16 bytes

@@ -168,6 +168,7 @@ __device__ __forceinline__ void promote(SwappedAccumulators<kKernel>& accumulato
 /// that is) after each stage.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void multiply_promoted_stages(SwappedAccumulators<kKernel>& accumulators,
+                                                         const KernelParams& params,
                                                          const Pipeline<kKernel>& pipeline,
                                                          const SwapAbPart& part, int consumer,
                                                          int lane) {
@@ -187,7 +188,7 @@ __device__ __forceinline__ void multiply_promoted_stages(SwappedAccumulators<kKe
         B::descriptor(pipeline.b_stage(stage)) + static_cast<u32>(B::mn_units(consumer * kMmaM));
     const u64 a = A::descriptor(pipeline.a_stage(stage));
     if constexpr (kHasBlockScales) {
-      scales.load_cols(pipeline, stage, k_block, part.b_row, consumer * kMmaM, 0,
+      scales.load_cols(params, pipeline, stage, k_block, part.b_row, consumer * kMmaM, 0,
                        static_cast<int>(threadIdx.x) / 32 % 4, lane);
       scales.load_rows(0);
     }
@@ -539,7 +540,7 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
   fetch_output_scale<kKernel>(params, lane);
   if constexpr (kHasScales) fetch_scales<kKernel>(scales_of(pipeline, consumer), params, part);
   if constexpr (kKernel.promote == kKernel.bk) {
-    multiply_promoted_stages<kKernel>(accumulators, pipeline, part, consumer, lane);
+    multiply_promoted_stages<kKernel>(accumulators, params, pipeline, part, consumer, lane);
   } else if constexpr (kKernel.promote != 0) {
     multiply_promoted<kKernel>(accumulators, pipeline, part, consumer, lane);
   } else {

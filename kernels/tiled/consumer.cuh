@@ -223,8 +223,8 @@ struct Consumer {
       const u64 rows = rows_base + static_cast<u32>(stage * kRowsStageUnits);
       const u64 cols = cols_base + static_cast<u32>(stage * kColsStageUnits);
       if constexpr (kHasBlockScales) {
-        scales_of_stage.load_cols(pipeline, stage, k_block, origin.n, part_row, part_col, warp,
-                                  lane);
+        scales_of_stage.load_cols(params, pipeline, stage, k_block, origin.n, part_row, part_col,
+                                  warp, lane);
       }
 #pragma unroll
       for (int piece = 0; piece <= kLast; ++piece) {

@@ -64,7 +64,7 @@ HGEMM_HOST_DEVICE constexpr int most_moved_registers(const TiledConfig& c) {
 /// one spilled with 8, by 16 bytes.
 HGEMM_HOST_DEVICE constexpr int block_scale_registers(const TiledKernel& k) {
   if (!is_of_blocks(k.gemm.scaling)) return 0;
-  const bool in_runs_of_8 = k.gemm.scaling == Scaling::kBlocks && k.promote != 0 && !k.swap &&
+  const bool in_runs_of_8 = has_row_blocks_of_b(k.gemm.scaling) && k.promote != 0 && !k.swap &&
                             mma_blocks(k) == 1 && consumer_cols(k) % 16 != 0;
   if (!in_runs_of_8) return 8;
   const int reserve = accumulator_reserve(k);
@@ -158,7 +158,7 @@ HGEMM_HOST_DEVICE constexpr int piece_registers(const TiledKernel& k) {
 /// of the tightest spills with them (ptxas 13.0).
 HGEMM_HOST_DEVICE constexpr bool stamps_fit(const TiledKernel& k) {
   const bool scales_fit =
-      k.gemm.scaling == Scaling::kBlocks ? is_within_blocks(k.bn) : !is_of_blocks(k.gemm.scaling);
+      has_row_blocks_of_b(k.gemm.scaling) ? is_within_blocks(k.bn) : !is_of_blocks(k.gemm.scaling);
   return k.probe && k.promote != 0 && k.consumers == 2 && k.ctas_per_sm == 1 && !k.swap &&
          k.bk <= 128 && k.store == StorePath::kTma && element_bytes(k.gemm.output) == 2 &&
          scales_fit && !has_epilogue(k.gemm);

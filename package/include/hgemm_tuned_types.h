@@ -60,19 +60,21 @@ typedef enum {
 /* Factors of 8-bit A and B, which multiply the sums before all of the epilogue: fp32 numbers in
  * device memory that a kernel of the same stream may write before.
  *
- * With the last two each 128 of k, and the rest of k at the end, has scales of its own, and what it
- * adds to a sum is multiplied by them. They begin at multiples of 16 bytes. With L = ceil(k / 128),
- * and up4(x) for x rounded up to a multiple of 4, the scale of row i and block l of k is
- * scales[l * up4(rows) + i] where each row has its own, of up4(rows) * L numbers, and
+ * With the last three each 128 of k, and the rest of k at the end, has scales of its own, and what
+ * it adds to a sum is multiplied by them. They begin at multiples of 16 bytes. With
+ * L = ceil(k / 128), and up4(x) for x rounded up to a multiple of 4, the scale of row i and block l
+ * of k is scales[l * up4(rows) + i] where each row has its own, of up4(rows) * L numbers, and
  * scales[i / 128 * up4(L) + l] where 128 rows of B share one, of up4(L) * ceil(n / 128). Numbers
  * that rounding up adds are not used, and may be any. cuBLASLt's VEC128_32F and BLK128x128_32F lie
- * likewise. */
+ * likewise. Packed blocks of B have no padding: scales[i / 128 * L + l], of L * ceil(n / 128)
+ * numbers, as vLLM and DeepGEMM take them. */
 typedef enum {
   HGEMM_TUNED_NO_SCALING = 0,
-  HGEMM_TUNED_SCALING_TENSOR = 1,    /* one number for A and one for B, also of a batch */
-  HGEMM_TUNED_SCALING_ROWS = 2,      /* m numbers, for rows of A, and n for rows of B */
-  HGEMM_TUNED_SCALING_BLOCKS = 3,    /* for each 128 of k: of each row of A, and of 128 rows of B */
-  HGEMM_TUNED_SCALING_ROW_BLOCKS = 4 /* for each 128 of k: of each row of A, and of B */
+  HGEMM_TUNED_SCALING_TENSOR = 1, /* one number for A and one for B, also of a batch */
+  HGEMM_TUNED_SCALING_ROWS = 2,   /* m numbers, for rows of A, and n for rows of B */
+  HGEMM_TUNED_SCALING_BLOCKS = 3, /* for each 128 of k: of each row of A, and of 128 rows of B */
+  HGEMM_TUNED_SCALING_ROW_BLOCKS = 4,   /* for each 128 of k: of each row of A, and of B */
+  HGEMM_TUNED_SCALING_PACKED_BLOCKS = 5 /* as BLOCKS, and those of B have no padding */
 } hgemm_tuned_scaling;
 
 /* Where the scale of a D of 8 bits is from. With BLOCKS the kernel finds one for each row and each

@@ -69,7 +69,7 @@ inline hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
     return HGEMM_TUNED_BAD_DTYPE;
   }
   if (!is_within(problem->b_is_other, 1) || !is_within(problem->fast_sums, 1) ||
-      !is_within(problem->scaling, HGEMM_TUNED_SCALING_ROW_BLOCKS) ||
+      !is_within(problem->scaling, HGEMM_TUNED_SCALING_PACKED_BLOCKS) ||
       !is_within(problem->output_scaling, HGEMM_TUNED_OUTPUT_SCALES_BLOCKS)) {
     return HGEMM_TUNED_BAD_PROBLEM;
   }
@@ -149,6 +149,7 @@ static_assert(static_cast<int>(Scaling::kTensor) == HGEMM_TUNED_SCALING_TENSOR);
 static_assert(static_cast<int>(Scaling::kRows) == HGEMM_TUNED_SCALING_ROWS);
 static_assert(static_cast<int>(Scaling::kBlocks) == HGEMM_TUNED_SCALING_BLOCKS);
 static_assert(static_cast<int>(Scaling::kRowBlocks) == HGEMM_TUNED_SCALING_ROW_BLOCKS);
+static_assert(static_cast<int>(Scaling::kPackedBlocks) == HGEMM_TUNED_SCALING_PACKED_BLOCKS);
 static_assert(static_cast<int>(OutputScaling::kBlocks) == HGEMM_TUNED_OUTPUT_SCALES_BLOCKS);
 inline Bias bias_of(std::int32_t number) { return static_cast<Bias>(number); }
 inline Activation activation_of(std::int32_t number) { return static_cast<Activation>(number); }

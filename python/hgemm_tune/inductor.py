@@ -84,7 +84,8 @@ def _time_in_graph(kernel: Callable[..., torch.Tensor], operands: tuple[torch.Te
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             result = kernel(*operands)  # which loads it
-            torch._C._dynamo.guards.assert_size_stride(result, out.size(), out.stride())
+            torch._C._dynamo.guards.assert_size_stride(
+                result, tuple(out.size()), tuple(out.stride()))
             out.copy_(result)  # Inductor may compare it
             stream.synchronize()
             graph = torch.cuda.CUDAGraph()

@@ -94,6 +94,7 @@ ScaleModes scale_modes(Scaling scaling) {
       return {CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F,
               CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F};
     case Scaling::kBlocks:
+    case Scaling::kPackedBlocks:
       return {CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F, CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F};
     case Scaling::kRowBlocks:
       return {CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F, CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F};
@@ -216,42 +217,47 @@ void Cublas::gemm(const GemmProblem& batch_or_one, const Operands& operands,
 CublasLtPlan::CublasLtPlan(const GemmProblem& batch_or_one, Part part)
     : workspace_(kWorkspaceBytes) {
   const GemmProblem problem = batch_or_one.merged();
-  const ProblemExtents extents = problem.product().extents();
-  const Batch& batch = extents.batch;
   try {
-    check_blas(cublasLtCreate(&handle_), "starting cuBLASLt");
-    check_blas(cublasLtMatmulDescCreate(&operation_, compute_type(problem), CUDA_R_32F),
-               "cublasLtMatmulDescCreate");
-    set_attribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, operation_of_b(problem));
-    set_attribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, operation_of_a(problem));
-    if (problem.has_8_bit_operands()) describe_8_bit(operation_, problem, workspace_.data());
-    create_layout(b_, problem.b_type, stored_b(extents), batch, batch.stride_b);
-    create_layout(a_, problem.a_type, stored_a(extents), batch, batch.stride_a);
-    rest_ = problem;
-    // The library finds no scales for the GPUs that this program is for (cuBLAS docs, "Block
-    // scaling": D's scales of 32 or 16 elements, on others).
-    if (part == Part::kProduct || problem.finds_scales_of_d()) {
-      find_product();
-      return;
-    }
-    lay_out(problem.has_8_bit_output() ? problem : problem.product());
-    if (find_with(problem.epilogue, problem.c_type.has_value())) {
-      rest_ = problem.product();
-      return;
-    }
-    // With a second output, which the library then writes, it can add C and the bias to it.
-    if (problem.epilogue.aux &&
-        find_with({.bias = problem.epilogue.bias, .scaled = problem.epilogue.scaled},
-                  problem.c_type.has_value())) {
-      rest_.c_type = std::nullopt;
-      rest_.epilogue.bias = Bias::kNone;
-      return;
-    }
-    if (problem.exceeds_product()) find_product();
+    find(problem.for_cublaslt(), part);
   } catch (...) {
     destroy();
     throw;
   }
+  rest_.m = problem.m;
+}
+
+void CublasLtPlan::find(const GemmProblem& problem, Part part) {
+  const ProblemExtents extents = problem.product().extents();
+  const Batch& batch = extents.batch;
+  check_blas(cublasLtCreate(&handle_), "starting cuBLASLt");
+  check_blas(cublasLtMatmulDescCreate(&operation_, compute_type(problem), CUDA_R_32F),
+             "cublasLtMatmulDescCreate");
+  set_attribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, operation_of_b(problem));
+  set_attribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, operation_of_a(problem));
+  if (problem.has_8_bit_operands()) describe_8_bit(operation_, problem, workspace_.data());
+  create_layout(b_, problem.b_type, stored_b(extents), batch, batch.stride_b);
+  create_layout(a_, problem.a_type, stored_a(extents), batch, batch.stride_a);
+  rest_ = problem;
+  // The library finds no scales for the GPUs that this program is for (cuBLAS docs, "Block
+  // scaling": D's scales of 32 or 16 elements, on others).
+  if (part == Part::kProduct || problem.finds_scales_of_d()) {
+    find_product();
+    return;
+  }
+  lay_out(problem.has_8_bit_output() ? problem : problem.product());
+  if (find_with(problem.epilogue, problem.c_type.has_value())) {
+    rest_ = problem.product();
+    return;
+  }
+  // With a second output, which the library then writes, it can add C and the bias to it.
+  if (problem.epilogue.aux &&
+      find_with({.bias = problem.epilogue.bias, .scaled = problem.epilogue.scaled},
+                problem.c_type.has_value())) {
+    rest_.c_type = std::nullopt;
+    rest_.epilogue.bias = Bias::kNone;
+    return;
+  }
+  if (problem.exceeds_product()) find_product();
 }
 
 void CublasLtPlan::find_product() {

@@ -52,8 +52,9 @@ class Cublas {
 /// epilogue, those of a part of it, or of the product alone: rest() is left. 8-bit operands have
 /// sums and scales as the problem says: its scales are the library's own, of a tensor
 /// (CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F), of rows (..._OUTER_VEC_32F), or for each 128 of K of
-/// rows (..._VEC128_32F) or of 128 rows of B (..._BLK128x128_32F). At most 64 are requested, with
-/// 64 MiB of workspace; it returns 8 or fewer for the problems in results/.
+/// rows (..._VEC128_32F) or of 128 rows of B (..._BLK128x128_32F). These take the rows of
+/// GemmProblem::for_cublaslt(). At most 64 algorithms are requested, with 64 MiB of workspace; it
+/// returns 8 or fewer for the problems in results/.
 class CublasLtPlan {
  public:
   /// With kProduct the library gets no part of the epilogue, and a D of 8 bits is left to a launch
@@ -75,9 +76,11 @@ class CublasLtPlan {
   /// Every attribute of the algorithm, as the text of an LtAlgorithm. Throws Error if cuBLASLt does
   /// not tell one.
   std::string describe(int algorithm) const;
+  /// A, C, D and the second output have the rows of for_cublaslt(), and scales lie as it says.
   void gemm(int algorithm, const Operands& operands, cudaStream_t stream) const;
 
  private:
+  void find(const GemmProblem& problem, Part part);
   void find_algorithms();
   /// Finds those of GemmProblem::product().
   void find_product();

@@ -63,9 +63,10 @@ class FirstChoiceCandidate : public Candidate {
   FirstChoiceCandidate(std::shared_ptr<const CublasLtPlan> plan, const ProblemData& data)
       : data_(data), plan_(std::move(plan)) {}
   void launch(int set, cudaStream_t stream) const override {
-    launch_whole(*plan_, 0, data_.operands(set), data_.product_operands(set), stream);
+    launch_whole(*plan_, 0, data_.library_operands(set), data_.product_operands(set), stream);
   }
   int roundings() const override { return kLibraryRoundings; }
+  std::int64_t rows_behind() const override { return data_.library_rows_behind(); }
   std::string describe() const override {
     std::string text = "cublasLtMatmul, the first choice of its heuristic: " + plan_->describe(0);
     return plan_->has_epilogue() ? text : text.append(kThenEpilogue);
@@ -82,9 +83,11 @@ class CublasLtCandidate : public Candidate {
                     const ProblemData& data)
       : data_(data), plan_(std::move(plan)), algorithm_(algorithm) {}
   void launch(int set, cudaStream_t stream) const override {
-    launch_whole(*plan_, algorithm_, data_.operands(set), data_.product_operands(set), stream);
+    launch_whole(*plan_, algorithm_, data_.library_operands(set), data_.product_operands(set),
+                 stream);
   }
   int roundings() const override { return kLibraryRoundings; }
+  std::int64_t rows_behind() const override { return data_.library_rows_behind(); }
   std::string describe() const override {
     std::string text = plan_->describe(algorithm_);
     return plan_->has_epilogue() ? text : text.append(kThenEpilogue);

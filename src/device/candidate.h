@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ class Candidate {
   virtual std::string describe() const { return {}; }
   /// How often an output may be rounded to its type during the computation (ProblemData::verify).
   virtual int roundings() const { return 1; }
+  /// Rows behind those of D that a launch may overwrite (ProblemData::verify).
+  virtual std::int64_t rows_behind() const { return 0; }
 };
 
 /// One of our kernels, with parameters encoded for every input set. Its workspace is its own or

@@ -196,11 +196,13 @@ struct BlockScales {
     return data[row / rows * row_step + k_block * k_step];
   }
 };
-BlockScales scales_by_row(const float* data, std::int64_t rows, std::int64_t k) {
-  return {data, 1, 1, scales_of_rows(rows, k).leading};
+BlockScales block_scales_of_a(const float* data, std::int64_t m, std::int64_t k) {
+  return {data, 1, 1, scales_of_rows(m, k).leading};
 }
-BlockScales scales_by_row_block(const float* data, std::int64_t rows, std::int64_t k) {
-  return {data, kScaleBlock, scales_of_row_blocks(rows, k).leading, 1};
+BlockScales block_scales_of_b(Scaling scaling, const float* data, std::int64_t n, std::int64_t k) {
+  const std::int64_t leading = scales_of_b(scaling, n, k).leading;
+  if (has_row_blocks_of_b(scaling)) return {data, kScaleBlock, leading, 1};
+  return {data, 1, 1, leading};
 }
 
 /// Blocks that compute the reference of one product.
@@ -459,11 +461,9 @@ void multiply_reference(float* reference, const GemmProblem& problem, const Oper
     throw InputError("the reference has too many tiles for one launch; leave the problem out");
   }
   const auto grid = static_cast<unsigned>(tiles);
-  const bool has_rows_of_b = problem.scaling == Scaling::kRowBlocks;
-  const BlockScales of_a = scales_by_row(operands.scale_a, problem.m, problem.k);
-  const BlockScales of_b = has_rows_of_b
-                               ? scales_by_row(operands.scale_b, problem.n, problem.k)
-                               : scales_by_row_block(operands.scale_b, problem.n, problem.k);
+  const BlockScales of_a = block_scales_of_a(operands.scale_a, problem.m, problem.k);
+  const BlockScales of_b =
+      block_scales_of_b(problem.scaling, operands.scale_b, problem.n, problem.k);
   with_operand_elements(problem.a_type, problem.b_type, [&]<typename A, typename B>(A*, B*) {
     const auto run = [&]<bool kScalesBlocks>() {
       reference_kernel<kScalesBlocks><<<grid, kThreads, 0, stream>>>(

@@ -63,7 +63,8 @@ Factors factors_of(Scaling scaling, const float* data, std::int64_t rows, std::i
     case Scaling::kRows:
       return {data, 1, 1, 0};
     case Scaling::kBlocks:
-      if (is_b) return {data, kScaleBlock, scales_of_row_blocks(rows, k).leading, 1};
+    case Scaling::kPackedBlocks:
+      if (is_b) return {data, kScaleBlock, scales_of_b(scaling, rows, k).leading, 1};
       [[fallthrough]];
     case Scaling::kRowBlocks:
       return {data, 1, 1, scales_of_rows(rows, k).leading};

@@ -51,6 +51,8 @@ int scaling_of(Scaling scaling) {
       return HGEMM_PEER_SCALING_BLOCKS;
     case Scaling::kRowBlocks:
       return HGEMM_PEER_SCALING_ROW_BLOCKS;
+    case Scaling::kPackedBlocks:
+      return HGEMM_PEER_SCALING_PACKED_BLOCKS;
   }
   throw Error("the interface of peers has no name for these scales");
 }

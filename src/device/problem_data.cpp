@@ -46,23 +46,30 @@ std::size_t bytes_of(std::int64_t elements, DataType type) {
 /// The elements of a set, with everything between rows and between the matrices of a batch.
 struct SetElements {
   std::int64_t a, b, d, c, bias, aux;
-  std::int64_t scale_a, scale_b, scale_d, scales_d;
+  std::int64_t scale_a, scale_b, scale_d, scales_d, library_scale_b;
 };
+/// Scales of B with padding, if a library needs them and the problem has them without.
+std::int64_t library_scales_of_b(const GemmProblem& problem) {
+  const std::int64_t padded = problem.for_cublaslt().scales_of_b();
+  return padded == problem.scales_of_b() ? 0 : padded;
+}
 SetElements elements_of_set(const GemmProblem& problem) {
   const ProblemExtents extents = problem.extents();
+  const ProblemExtents of_library = problem.for_cublaslt().extents();
   const std::int64_t d = spanned_elements(all_of_d(extents));
   const std::int64_t guarded = d + 2 * kGuardRows * problem.leading_d();
-  return {.a = spanned_elements(all_of_a(extents)),
+  return {.a = spanned_elements(all_of_a(of_library)),
           .b = spanned_elements(all_of_b(extents)),
           .d = guarded,
-          .c = problem.c_type ? d : 0,
+          .c = problem.c_type ? spanned_elements(all_of_d(of_library)) : 0,
           .bias = problem.bias_length(),
           .aux = problem.epilogue.aux ? guarded : 0,
           .scale_a = problem.scales_of_a(),
           .scale_b = problem.scales_of_b(),
           .scale_d = has_given_output_scale(problem.kind()) ? 1 : 0,
           .scales_d =
-              problem.finds_scales_of_d() ? problem.scales_of_d() + 2 * guard_scales(problem) : 0};
+              problem.finds_scales_of_d() ? problem.scales_of_d() + 2 * guard_scales(problem) : 0,
+          .library_scale_b = library_scales_of_b(problem)};
 }
 std::size_t address_bytes(const GemmProblem& problem) {
   return problem.by_pointers ? 3 * sizeof(void*) * static_cast<std::size_t>(problem.batch) : 0;
@@ -76,7 +83,8 @@ double bytes_of_set(const GemmProblem& problem) {
          static_cast<double>(all.b) * element_bytes(problem.b_type) +
          static_cast<double>(address_bytes(problem)) + of_output * element_bytes(problem.d_type) +
          addends * element_bytes(problem.added_type()) +
-         static_cast<double>(all.scale_a + all.scale_b + all.scale_d + all.scales_d) *
+         static_cast<double>(all.scale_a + all.scale_b + all.scale_d + all.scales_d +
+                             all.library_scale_b) *
              element_bytes(DataType::kFp32);
 }
 
@@ -156,6 +164,12 @@ DeviceMemory uploaded(const std::vector<float>& values) {
   check(cudaMemcpy(memory.data(), values.data(), memory.bytes(), cudaMemcpyHostToDevice),
         "copying the values of a file");
   return memory;
+}
+
+void poison_all(const DeviceMemory& memory, const Stream& stream) {
+  if (memory.bytes() == 0) return;
+  check(cudaMemsetAsync(memory.data(), kPoisonByte, memory.bytes(), stream.get()),
+        "poisoning memory");
 }
 
 /// The address of one of the matrices that begin at `first`.
@@ -264,12 +278,13 @@ void ProblemData::allocate(int sets) {
                      DeviceMemory(bytes_of(all.scale_a, DataType::kFp32)),
                      DeviceMemory(bytes_of(all.scale_b, DataType::kFp32)),
                      DeviceMemory(bytes_of(all.scale_d, DataType::kFp32)),
+                     DeviceMemory(bytes_of(all.library_scale_b, DataType::kFp32)),
                      DeviceMemory(bytes_of(all.scales_d, DataType::kFp32)),
                      DeviceMemory(address_bytes(problem_))});
   }
   if (product_has_memory(problem_)) {
-    product_ = DeviceMemory(
-        matrix_bytes(problem_.batch * problem_.m, problem_.n, problem_.product().d_type));
+    product_ = DeviceMemory(matrix_bytes(problem_.batch * problem_.for_cublaslt().m, problem_.n,
+                                         problem_.product().d_type));
   }
   const std::size_t reference_bytes = fp32_bytes(problem_.batch * problem_.m, problem_.d_columns());
   reference_ = DeviceMemory(reference_bytes);
@@ -313,6 +328,11 @@ void ProblemData::fill_inputs(const Stream& stream) {
   std::uint32_t stream_id = 0;
   for (int i = 0; i < launchable_sets(); ++i) {
     const Set& set = sets_[static_cast<std::size_t>(i)];
+    // The rows behind A and C that a library reads have no other value.
+    if (library_rows_behind() > 0) {
+      poison_all(set.a, stream);
+      poison_all(set.c, stream);
+    }
     const DataKind kind = i == check_set() ? DataKind::kNormal : problem_.data.kind;
     const auto fill_one = [&](const Input& input, const FileValues& file,
                               const DeviceMemory& source) {
@@ -373,11 +393,18 @@ void ProblemData::fill_factors(const Set& set, std::uint32_t& stream_id, const S
   if (!is_of_blocks(problem_.scaling)) return;
   // A kernel that multiplies with padding gets NaN.
   const StoredMatrices of_a = scales_of_rows(problem_.m, problem_.k);
-  const StoredMatrices of_b = problem_.scaling == Scaling::kRowBlocks
-                                  ? scales_of_rows(problem_.n, problem_.k)
-                                  : scales_of_row_blocks(problem_.n, problem_.k);
+  const StoredMatrices of_b = scales_of_b(problem_.scaling, problem_.n, problem_.k);
   poison_padding(set.scale_a.data(), of_a, DataType::kFp32, stream.get());
   poison_padding(set.scale_b.data(), of_b, DataType::kFp32, stream.get());
+  if (set.library_scale_b.bytes() == 0) return;
+  poison_all(set.library_scale_b, stream);
+  const StoredMatrices padded = scales_of_b(Scaling::kBlocks, problem_.n, problem_.k);
+  const auto row_bytes = [](std::int64_t numbers) { return bytes_of(numbers, DataType::kFp32); };
+  check(cudaMemcpy2DAsync(set.library_scale_b.data(), row_bytes(padded.leading), set.scale_b.data(),
+                          row_bytes(of_b.leading), row_bytes(of_b.cols),
+                          static_cast<std::size_t>(of_b.rows), cudaMemcpyDeviceToDevice,
+                          stream.get()),
+        "padding scales");
 }
 
 std::uint64_t ProblemData::fingerprint(const Stream& stream) const {
@@ -437,8 +464,15 @@ Operands ProblemData::matrices(int set) const {
                           : chosen.scales_d.as<float>() + guard_scales(problem_)};
 }
 
+Operands ProblemData::library_operands(int set) const {
+  Operands given = operands(set);
+  const Set& chosen = sets_.at(static_cast<std::size_t>(set));
+  if (chosen.library_scale_b.bytes() > 0) given.scale_b = chosen.library_scale_b.as<float>();
+  return given;
+}
+
 Operands ProblemData::product_operands(int set) const {
-  Operands product = operands(set);
+  Operands product = library_operands(set);
   if (product_has_memory(problem_)) product.d = product_.data();
   if (problem_.epilogue.aux) product.d = product.aux;
   return product;
@@ -456,15 +490,19 @@ void ProblemData::touch_output(int set, cudaStream_t stream) const {
 
 void ProblemData::poison(const Stream& stream) const {
   const Set& set = sets_.at(static_cast<std::size_t>(check_set()));
-  for (const DeviceMemory* output : {&set.d, &set.aux, &set.scales_d}) {
-    if (output->bytes() == 0) continue;
-    check(cudaMemsetAsync(output->data(), kPoisonByte, output->bytes(), stream.get()),
-          "poisoning the output");
-  }
+  for (const DeviceMemory* output : {&set.d, &set.aux, &set.scales_d}) poison_all(*output, stream);
 }
 
-Verdict ProblemData::verify(const Stream& stream, int roundings) const {
+Verdict ProblemData::verify(const Stream& stream, int roundings, std::int64_t rows_behind) const {
   const Operands checked = matrices(check_set());
+  const auto after = spanned_elements(all_of_d(problem_.extents()));
+  for (void* const output : {checked.d, checked.aux}) {
+    if (output == nullptr || rows_behind == 0) continue;
+    check(cudaMemsetAsync(
+              static_cast<std::byte*>(output) + bytes_of(after, problem_.d_type), kPoisonByte,
+              matrix_bytes(rows_behind, problem_.leading_d(), problem_.d_type), stream.get()),
+          "poisoning rows behind the output");
+  }
   if (problem_.finds_scales_of_d()) {
     return judge_scaled_output(checked.d, reference_, checked.scales_d, scales_reference_, problem_,
                                kGuardRows, guard_scales(problem_), roundings, comparison_, stream);

@@ -87,8 +87,14 @@ class ProblemData {
   int launchable_sets() const { return static_cast<int>(sets_.size()); }
   bool cold() const { return cold_; }  ///< true: the sets exceed 3x L2
   Operands operands(int set) const;    ///< what a launch is given
-  /// The operands of GemmProblem::product(): D is the second output if there is one, or with a gate
-  /// or a D of 8 bits scratch memory, which all sets share as the activations of a program do.
+  /// What a library is given: the same, with scales of B as GemmProblem::for_cublaslt() has them.
+  /// There is room for its rows behind those of A, C, D and the second output.
+  Operands library_operands(int set) const;
+  /// Rows behind D's that it computes.
+  std::int64_t library_rows_behind() const { return problem_.for_cublaslt().m - problem_.m; }
+  /// A library's operands of GemmProblem::product(): D is the second output if there is one, or
+  /// with a gate or a D of 8 bits scratch memory, which all sets share as the activations of a
+  /// program do.
   Operands product_operands(int set) const;
 
   /// Fills D, the second output and the scales of D that a launch finds, of the check set, all that
@@ -96,8 +102,9 @@ class ProblemData {
   void poison(const Stream& stream) const;
 
   /// judge_output() for D of the check set with its scales, and if it is correct for the second
-  /// output.
-  Verdict verify(const Stream& stream, int roundings = 1) const;
+  /// output. `rows_behind`: those behind the last one that the launch may have overwritten, which
+  /// are poisoned again.
+  Verdict verify(const Stream& stream, int roundings = 1, std::int64_t rows_behind = 0) const;
 
   /// Computes the reference of the check set anew, after a launch has written other inputs (as one
   /// that quantises A does).
@@ -118,8 +125,9 @@ class ProblemData {
     DeviceMemory c, bias;  ///< of an epilogue that reads them
     DeviceMemory aux;      ///< of one with a second output
     DeviceMemory scale_a, scale_b, scale_d;
-    DeviceMemory scales_d;   ///< that a launch finds, between guards
-    DeviceMemory addresses;  ///< product_addresses()
+    DeviceMemory library_scale_b;  ///< if a library takes them with other padding
+    DeviceMemory scales_d;         ///< that a launch finds, between guards
+    DeviceMemory addresses;        ///< product_addresses()
   };
   void allocate(int sets);
   Operands matrices(int set) const;  ///< where they lie, also by pointers

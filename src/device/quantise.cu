@@ -108,6 +108,7 @@ void quantise(const GemmProblem& problem, const Quantised& matrix, cudaStream_t 
       }
       case Scaling::kBlocks:
       case Scaling::kRowBlocks:
+      case Scaling::kPackedBlocks:
         units_kernel<kSource, kTarget, Scaling::kBlocks>
             <<<ctas, kQuantiseThreads, 0, stream>>>(params);
         break;

@@ -36,10 +36,10 @@ bool is_light(const GemmProblem& problem) { return problem.intensity() <= protoc
 }  // namespace
 
 template <class Enqueue>
-Verdict Session::verdict_of(const Enqueue& enqueue, int roundings) {
+Verdict Session::verdict_of(const Enqueue& enqueue, const Candidate& candidate) {
   data_.poison(stream_);
   enqueue();
-  return data_.verify(stream_, roundings);
+  return data_.verify(stream_, candidate.roundings(), candidate.rows_behind());
 }
 
 Session::Session(const Stream& stream, const GemmProblem& problem, const Opening& opening,
@@ -113,13 +113,12 @@ Prepared Session::check_peer(const std::string& label, std::shared_ptr<const Loa
     description = candidate->describe();
     sampler_.announce("the first launch", label, 0);
     const auto launch = [&] { candidate->launch(data_.check_set(), stream_.get()); };
-    const int roundings = candidate->roundings();
-    prepared.verdict = verdict_of(launch, roundings);
+    prepared.verdict = verdict_of(launch, *candidate);
     if (prepared.verdict.correct) {
       // What is timed is a graph. It lacks what a peer does on another stream or on the host.
       sampler_.announce("the first replay", label, 0);
       const Graph graph = Graph::capture(stream_, launch);
-      prepared.verdict = verdict_of([&] { graph.launch(stream_); }, roundings);
+      prepared.verdict = verdict_of([&] { graph.launch(stream_); }, *candidate);
       if (!prepared.verdict.correct) {
         prepared.verdict.message =
             "correct when launched, wrong when captured into a graph and replayed: " +
@@ -175,8 +174,8 @@ Prepared Session::check_candidate(const std::string& label, std::unique_ptr<Cand
   sampler_.announce("the first launch", label, 0);
   Prepared prepared;
   try {
-    prepared.verdict = verdict_of([&] { candidate->launch(data_.check_set(), stream_.get()); },
-                                  candidate->roundings());
+    prepared.verdict =
+        verdict_of([&] { candidate->launch(data_.check_set(), stream_.get()); }, *candidate);
     if (!prepared.verdict.correct) {
       prepared.status = Status::kWrongResult;
       prepared.message = prepared.verdict.message;

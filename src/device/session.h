@@ -57,9 +57,10 @@ class Session {
   void open_peer(const Peer& peer, LoadedPeers& loaded, const std::set<std::string>& without);
   Prepared check_peer(const std::string& label, std::shared_ptr<const LoadedPeer> peer,
                       int variant);
-  /// The verdict on what `enqueue` puts into the output of the check set.
+  /// The verdict on what `enqueue`, which launches the candidate, puts into the output of the check
+  /// set.
   template <class Enqueue>
-  Verdict verdict_of(const Enqueue& enqueue, int roundings);
+  Verdict verdict_of(const Enqueue& enqueue, const Candidate& candidate);
   /// Runs it once on poisoned output, compares the output, and adds it to the sampler.
   Prepared check_candidate(const std::string& label, std::unique_ptr<Candidate> candidate);
 

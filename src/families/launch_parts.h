@@ -280,12 +280,15 @@ void encode_block_scales(const GemmKind& kind, const ProblemExtents& p, const Op
   };
   params.scale_a_map = encode_numbers("the scales of A", operands.scale_a, scales_of_rows(p.m, p.k),
                                       box_rows(a_rows), 1);
+  StoredMatrices of_b = scales_of_b(kind.scaling, p.n, p.k);
+  const bool is_packed = kind.scaling == Scaling::kPackedBlocks;
+  // Packed rows may begin at any number, so they are read as one row.
+  if (is_packed) of_b = {{1, of_b.rows * of_b.cols, scale_leading(of_b.rows * of_b.cols)}, 1, 0};
+  const bool has_row_blocks = has_row_blocks_of_b(kind.scaling);
   params.scale_b_map =
-      kind.scaling == Scaling::kBlocks
-          ? encode_numbers("the scales of B", operands.scale_b, scales_of_row_blocks(p.n, p.k),
-                           kScaleBoxBlocks, row_blocks_of_tile(b_rows))
-          : encode_numbers("the scales of B", operands.scale_b, scales_of_rows(p.n, p.k),
-                           box_rows(b_rows), 1);
+      encode_numbers("the scales of B", operands.scale_b, of_b,
+                     has_row_blocks ? kScaleBoxBlocks : box_rows(b_rows),
+                     has_row_blocks && !is_packed ? row_blocks_of_tile(b_rows) : 1);
 }
 
 /// All parameters except the tensor maps, and the packing work if the kernel packs.

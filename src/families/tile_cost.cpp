@@ -417,7 +417,7 @@ PromotedSums promoted_sums(Scaling scaling, bool swapped, int promote, int bk, i
   if (promote == 0) return {};
   // A thread has two values of each of two rows in 8 columns.
   double of_scales = 0;
-  if (scaling == Scaling::kBlocks && !swapped) {
+  if (has_row_blocks_of_b(scaling) && !swapped) {
     const double run = std::min(run_of_columns(bn, cols), cols);
     const double runs = 2.0 * values / cols * std::ceil(cols / run);  // of 64 rows
     of_scales = (is_within_blocks(bn) ? kRunOperations - 2 : kRunOperations) * runs;

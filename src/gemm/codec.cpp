@@ -220,12 +220,13 @@ constexpr std::array kFields = {
     ProblemField{
         .name = "scaling",
         .prefix = "scaling-",
-        .values = "none, tensor, rows, blocks or row_blocks",
+        .values = "none, tensor, rows, blocks, packed_blocks or row_blocks",
         .number = false,
-        .help = "factors of 8-bit operands, fp32 numbers in device memory: one for A and one for B "
-                "(tensor); one for each row of A and of B (rows); or for each 128 of K one for "
-                "each row of A and one for each 128 rows of B (blocks) or for each row of B "
-                "(row_blocks)",
+        .help =
+            "factors of 8-bit operands, fp32 numbers in device memory: one for A and one for B "
+            "(tensor); one for each row of A and of B (rows); or for each 128 of K one for "
+            "each row of A and one for each 128 rows of B (blocks; packed_blocks, if those of B "
+            "have no padding) or for each row of B (row_blocks)",
         .print = [](const GemmProblem& p) { return std::string(to_string(p.scaling)); },
         .parse =
             [](GemmProblem& p, std::string_view word) {

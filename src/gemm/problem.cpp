@@ -90,6 +90,13 @@ GemmProblem GemmProblem::merged() const {
   return one;
 }
 
+GemmProblem GemmProblem::for_cublaslt() const {
+  GemmProblem given = *this;
+  if (is_of_blocks(scaling)) given.m = (m + 3) / 4 * 4;
+  if (scaling == Scaling::kPackedBlocks) given.scaling = Scaling::kBlocks;
+  return given;
+}
+
 double GemmProblem::flops() const {
   return 2.0 * static_cast<double>(batch) * elements(m, n) * static_cast<double>(k);
 }
@@ -114,7 +121,7 @@ double GemmProblem::epilogue_bytes() const {
 }
 namespace {
 
-/// Scales of an operand with so many rows. `in_blocks`: of kScaleBlock rows each, with kBlocks.
+/// Scales of an operand with so many rows. `in_blocks`: of kScaleBlock rows each, if B has these.
 std::int64_t scale_numbers(Scaling scaling, std::int64_t rows, std::int64_t k, bool in_blocks) {
   switch (scaling) {
     case Scaling::kNone:
@@ -124,7 +131,8 @@ std::int64_t scale_numbers(Scaling scaling, std::int64_t rows, std::int64_t k, b
     case Scaling::kRows:
       return rows;
     case Scaling::kBlocks:
-      if (in_blocks) return scale_leading(scale_blocks(k)) * scale_blocks(rows);
+    case Scaling::kPackedBlocks:
+      if (in_blocks) return spanned_elements(scales_of_b(scaling, rows, k));
       [[fallthrough]];
     case Scaling::kRowBlocks:
       return scale_leading(rows) * scale_blocks(k);
@@ -201,8 +209,8 @@ GemmProblem::Baselines GemmProblem::baselines() const {
   // cuBLAS docs, cublasLtMatmul, and "128-element 1D and 128x128 2D block scaling".
   if (a_type == DataType::kE5m2 && b_type == DataType::kE5m2) {
     why_none = "cuBLASLt has no product of two e5m2 matrices";
-  } else if (is_of_blocks(scaling) && (m % 4 != 0 || n % 4 != 0)) {
-    why_none = "cuBLASLt takes scales of blocks only if M and N are multiples of 4";
+  } else if (is_of_blocks(scaling) && n % 4 != 0) {
+    why_none = "cuBLASLt takes scales of blocks only if N is a multiple of 4";
   }
   // fp32 operands are for studies of CUDA cores. Their only baseline is SGEMM.
   return {.cublas = why_none == nullptr,
@@ -321,7 +329,8 @@ constexpr Word<Scaling> kScalings[] = {{"none", Scaling::kNone},
                                        {"tensor", Scaling::kTensor},
                                        {"rows", Scaling::kRows},
                                        {"blocks", Scaling::kBlocks},
-                                       {"row_blocks", Scaling::kRowBlocks}};
+                                       {"row_blocks", Scaling::kRowBlocks},
+                                       {"packed_blocks", Scaling::kPackedBlocks}};
 constexpr Word<OutputScaling> kOutputScalings[] = {{"given", OutputScaling::kGiven},
                                                    {"blocks", OutputScaling::kBlocks}};
 constexpr Word<Accumulator> kAccumulators[] = {{"fp32", Accumulator::kFp32},

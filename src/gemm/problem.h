@@ -104,6 +104,9 @@ struct GemmProblem {
   bool exceeds_product() const { return kind() != product().kind(); }
   /// As one product, where a batch is that (extents.h). Otherwise itself.
   GemmProblem merged() const;
+  /// What cuBLASLt is given to compute it. It takes scales of blocks only if M is a multiple of 4,
+  /// so that the rows up to one are computed, too; and only with the padding of Scaling::kBlocks.
+  GemmProblem for_cublaslt() const;
   bool is_packed() const { return hgemm::is_packed(extents()); }
   ProblemExtents extents() const;
   /// Sets the type of A, B and D; D of 8-bit operands is bf16.
@@ -188,9 +191,10 @@ const char* why_unsupported(const GemmProblem& problem);
 /// table in gemm/codec.h defines the whole grammar.
 std::string to_string(const GemmProblem& problem);
 
-std::string_view to_string(DataType type);    ///< "bf16", "fp16", "fp32", "e4m3" or "e5m2"
-std::string_view to_string(Layout layout);    ///< "TN", "NN", "NT" or "TT"
-std::string_view to_string(Scaling scaling);  ///< "none", "tensor", "rows", "blocks", "row_blocks"
+std::string_view to_string(DataType type);  ///< "bf16", "fp16", "fp32", "e4m3" or "e5m2"
+std::string_view to_string(Layout layout);  ///< "TN", "NN", "NT" or "TT"
+/// "none", "tensor", "rows", "blocks", "row_blocks" or "packed_blocks"
+std::string_view to_string(Scaling scaling);
 std::string_view to_string(OutputScaling scaling);    ///< "given" or "blocks"
 std::string_view to_string(Accumulator accumulator);  ///< "fp32" or "fast"
 /// "plain", or what is done to the sums: "scaled", "bias", "biasm" (along M), "relu", "gelu" (with

@@ -272,6 +272,17 @@ std::vector<F> fields_of_proof() {
               }),
       F::of("verified", "true or false", "", "the config's result was checked and is correct", "",
             [](const BestRow& row) { return Json(row.verified); }),
+      F::of("error", "number", "",
+            "largest error of an output when the config was checked: the difference to the "
+            "reference by the reference's magnitude and the standard deviation of outputs; tables "
+            "show it for 8-bit operands (the study accuracy has more)",
+            kNoConfig, [](const BestRow& row) { return number(row.error); })
+          .at(106, 12, "error",
+              [](const BestRow& row) { return Cell(optional_text(row.error, "{:.4f}")); }),
+      F::of("cublas_error", "number", "", "the same of cublasGemmEx's default", kNoRatio,
+            [](const BestRow& row) { return number(row.cublas_error); })
+          .at(107, 16, "cuBLAS error",
+              [](const BestRow& row) { return Cell(optional_text(row.cublas_error, "{:.4f}")); }),
       F::of("ties", "list of texts", "",
             "labels of the finalists that cannot be told from the config, or are within 0.5 % of "
             "it; tables show how many",
@@ -327,8 +338,9 @@ std::vector<F> fields_of_origin() {
             [](const BestRow& row) { return Json(row.problem.batch); })
           .for_problem(),
       F::of("scaling", "text", "",
-            "how 8-bit operands are scaled: none, tensor, rows, blocks or row_blocks", "",
-            [](const BestRow& row) { return Json(to_string(row.problem.scaling)); })
+            "how 8-bit operands are scaled: none, tensor, rows, blocks, packed_blocks or "
+            "row_blocks",
+            "", [](const BestRow& row) { return Json(to_string(row.problem.scaling)); })
           .for_problem(),
       F::of("epilogue", "text", "", "what is computed on the sum", "",
             [](const BestRow& row) { return Json(to_string(row.problem.epilogue)); })

@@ -61,6 +61,8 @@ Fields fields_in(const BestBlock& block, Regime regime, const Style& style) {
   const bool one_card = std::ranges::all_of(block.rows, [&block](const BestRow* row) {
     return row->run.gpu_uuid == block.rows.front()->run.gpu_uuid;
   });
+  const bool of_8_bits = std::ranges::any_of(
+      block.rows, [](const BestRow* row) { return row->problem.has_8_bit_operands(); });
   const bool calls = std::ranges::any_of(
       block.rows, [regime](const BestRow* row) { return row->regime == regime && row->calls; });
   std::erase_if(fields, [&](const BestField* field) {
@@ -70,6 +72,7 @@ Fields fields_in(const BestBlock& block, Regime regime, const Style& style) {
     if (name == "host_us" || name == "kernel_us") return !calls;
     if (name.starts_with("pdl_off_")) return !pdl;
     if (name == "price") return !price;
+    if (name == "error" || name == "cublas_error") return !of_8_bits || !alone;
     // Side by side, not all columns fit.
     if (name == "peak_or_tbps" || name == "ties") return !alone;
     return !energy && name.find("joule") != name.npos;

@@ -355,11 +355,15 @@ void fill_winner(BestRow& row, std::span<const Contender> ranked, Objective obje
   row.brief = winner.race->race.timing.brief;
   row.neighbours = winner.race->race.timing.neighbours;
   row.verified = winner.trial->verdict.correct;
+  row.error = winner.trial->verdict.error;
   row.time_us = winner.time_us;
   row.tflops = row.problem.flops() / winner.time_us * 1e-6;
   row.joules = winner.joules();
   row.calls = winner.trial->calls;
-  if (winner.cublas_trial != nullptr) row.cublas_calls = winner.cublas_trial->calls;
+  if (winner.cublas_trial != nullptr) {
+    row.cublas_calls = winner.cublas_trial->calls;
+    row.cublas_error = winner.cublas_trial->verdict.error;
+  }
   if (const double sm_mhz = median_of(samples, &Sample::sm_mhz); sm_mhz > 0) {
     row.sm_mhz = sm_mhz;
     const double peak_tflops = row.environment.sm_count * flops_per_sm_clock(row.problem) * sm_mhz *

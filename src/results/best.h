@@ -120,6 +120,9 @@ struct BestRow {
   std::optional<CallTime> calls, cublas_calls, cublaslt_calls;
   std::uint64_t clock_events = 0;  ///< all clock events seen with samples of this row (clock_event)
   bool verified = false;
+  /// Largest errors of the outputs of the winner and of cublas when they were checked
+  /// (Verdict::error).
+  std::optional<double> error, cublas_error;
   /// Objective kTime: finalists of the winner's race that cannot be told from it, fastest first.
   /// That is the case where the interval of Finalist::winner reaches above 1 / (1 + kTieMargin), or
   /// where there is no interval. Objective kEnergy: finalists with joules within kTieMargin.

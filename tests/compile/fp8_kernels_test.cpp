@@ -198,8 +198,10 @@ TEST(Fp8Kernels, ASampleOfTheSpaceCompiles) {
   for (const char* key :
        {"1024x1024x1024.e4m3", "200x1000x512.e4m3.be5m2.scaling-rows", "16x4096x4096.e4m3.accfast",
         "1024x1024x1024.e5m2.dfp32.accfast.scaling-tensor.silu",
-        "1000x1032x1040.e4m3.scaling-blocks", "1008x1040x1040.e4m3.de4m3.scaling-tensor.bias-silu",
-        "16x4096x4096.e4m3.de4m3.accfast", "16x4096x4096.e4m3.be5m2.dfp32.scaling-row_blocks.bias",
+        "1000x1032x1040.e4m3.scaling-blocks", "1000x1032x1040.e4m3.scaling-packed_blocks.dfp32",
+        "16x4096x4096.e4m3.scaling-packed_blocks.bias",
+        "1008x1040x1040.e4m3.de4m3.scaling-tensor.bias-silu", "16x4096x4096.e4m3.de4m3.accfast",
+        "16x4096x4096.e4m3.be5m2.dfp32.scaling-row_blocks.bias",
         "1000x1040x1040.e4m3.de4m3.scaling-blocks.dscaling-blocks.silu",
         "64x4096x4096.e4m3.de5m2.accfast.dscaling-blocks.swiglu"}) {
     const GemmProblem problem = parse_problem(key);

@@ -79,9 +79,10 @@ TEST(LoadedPeer, IsAskedOnlyAboutWhatItKnows) {
 
 TEST(LoadedPeer, TheExampleKnowsEveryKindOfScales) {
   const LoadedPeer example(peer("", library("libexample_peer.so")));
-  for (const char* key : {"64x64x256.fp16", "64x64x256.e4m3",
-                          "64x64x256.e4m3.accfast.scaling-tensor", "64x64x256.e4m3.scaling-rows",
-                          "64x64x256.e4m3.scaling-blocks", "64x64x256.e4m3.scaling-row_blocks"}) {
+  for (const char* key :
+       {"64x64x256.fp16", "64x64x256.e4m3", "64x64x256.e4m3.accfast.scaling-tensor",
+        "64x64x256.e4m3.scaling-rows", "64x64x256.e4m3.scaling-blocks",
+        "64x64x256.e4m3.scaling-row_blocks", "64x64x256.e4m3.scaling-packed_blocks"}) {
     EXPECT_EQ(example.variants(parse_problem(key)), 1) << key;
   }
   for (const char* key : {"64x64x256", "64x64x256.e5m2", "64x64x256.e4m3.dfp32"}) {

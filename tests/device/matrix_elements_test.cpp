@@ -67,6 +67,9 @@ TEST(MatrixElements, OfScalesOfBlocksArePaddedRows) {
   expect_same(scales_of_row_blocks(200, 384), 2, 3, 4);
   expect_same(scales_of_row_blocks(128, 512), 1, 4, 4);
   expect_same(scales_of_row_blocks(129, 640), 2, 5, 8);
+  expect_same(scales_of_b(Scaling::kBlocks, 129, 640), 2, 5, 8);
+  expect_same(scales_of_b(Scaling::kPackedBlocks, 129, 640), 2, 5, 5);
+  expect_same(scales_of_b(Scaling::kRowBlocks, 129, 640), 5, 129, 132);
 }
 
 TEST(MatrixElements, OfOneMatrixAreItsRows) {

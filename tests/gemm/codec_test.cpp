@@ -50,7 +50,7 @@ GemmProblem random_problem(std::mt19937& random) {
   if (coin()) problem.d_type = type();
   if (coin()) problem.c_type = type();
   if (coin()) problem.accumulator = Accumulator::kFast;
-  if (coin()) problem.scaling = static_cast<Scaling>(up_to(5) - 1);
+  if (coin()) problem.scaling = static_cast<Scaling>(up_to(6) - 1);
   if (coin()) problem.output_scaling = OutputScaling::kBlocks;
   if (coin()) problem.layout = static_cast<Layout>(up_to(4) - 1);
   if (coin())

@@ -224,19 +224,36 @@ TEST(Problem, ToleranceIsOfRoundingAndAccumulation) {
   EXPECT_GT(tolerance("8x8x8192"), tolerance("8x8x4096"));
 }
 
-TEST(Problem, ScalesOfBlocksHaveBaselinesIfMAndNAreMultiplesOf4) {
-  for (const char* key : {"4x8x16.e4m3.scaling-blocks", "12x132x144.e4m3.scaling-row_blocks"}) {
+TEST(Problem, ScalesOfBlocksHaveBaselinesIfNIsAMultipleOf4) {
+  for (const char* key : {"4x8x16.e4m3.scaling-blocks", "12x132x144.e4m3.scaling-row_blocks",
+                          "1x8x16.e4m3.scaling-blocks", "7x8x16.e4m3.scaling-packed_blocks"}) {
     EXPECT_TRUE(parse_problem(key).baselines().cublas) << key;
     EXPECT_TRUE(parse_problem(key).baselines().cublaslt) << key;
     EXPECT_EQ(parse_problem(key).baselines().why_none, nullptr) << key;
   }
-  for (const char* key : {"1x8x16.e4m3.scaling-blocks", "12x130x144.e4m3.scaling-row_blocks"}) {
+  for (const char* key :
+       {"4x9x16.e4m3.scaling-packed_blocks", "12x130x144.e4m3.scaling-row_blocks"}) {
     EXPECT_FALSE(parse_problem(key).baselines().cublas) << key;
     EXPECT_FALSE(parse_problem(key).baselines().cublaslt) << key;
-    EXPECT_THAT(parse_problem(key).baselines().why_none, HasSubstr("multiples of 4")) << key;
+    EXPECT_THAT(parse_problem(key).baselines().why_none, HasSubstr("a multiple of 4")) << key;
   }
   EXPECT_TRUE(parse_problem("1x8x16.e4m3.scaling-rows").baselines().cublas);
   EXPECT_THAT(parse_problem("16x16x16.e5m2").baselines().why_none, HasSubstr("two e5m2"));
+}
+
+TEST(Problem, CublasLtIsGivenRowsAndScalesThatItTakes) {
+  for (const auto& [key, given] :
+       {std::pair("1x8x640.e4m3.scaling-blocks", "4x8x640.e4m3.scaling-blocks"),
+        std::pair("6x8x640.e4m3.scaling-row_blocks", "8x8x640.e4m3.scaling-row_blocks"),
+        std::pair("8x8x640.e4m3.lda656.scaling-packed_blocks",
+                  "8x8x640.e4m3.lda656.scaling-blocks"),
+        std::pair("7x8x640.e4m3.scaling-rows", "7x8x640.e4m3.scaling-rows"),
+        std::pair("7x8x640", "7x8x640")}) {
+    EXPECT_EQ(to_string(parse_problem(key).for_cublaslt()), given) << key;
+  }
+  // 5 blocks of K and 2 of rows of B.
+  EXPECT_EQ(parse_problem("8x200x640.e4m3.scaling-blocks").scales_of_b(), 16);
+  EXPECT_EQ(parse_problem("8x200x640.e4m3.scaling-packed_blocks").scales_of_b(), 10);
 }
 
 TEST(Problem, OnlyFp32HasOneBaseline) {
@@ -422,8 +439,8 @@ TEST(ProblemWords, RoundTrip) {
        {DataType::kBf16, DataType::kFp16, DataType::kFp32, DataType::kE4m3, DataType::kE5m2}) {
     EXPECT_EQ(find_data_type(to_string(type)), type);
   }
-  for (const Scaling scaling :
-       {Scaling::kNone, Scaling::kTensor, Scaling::kRows, Scaling::kBlocks, Scaling::kRowBlocks}) {
+  for (const Scaling scaling : {Scaling::kNone, Scaling::kTensor, Scaling::kRows, Scaling::kBlocks,
+                                Scaling::kRowBlocks, Scaling::kPackedBlocks}) {
     EXPECT_EQ(find_scaling(to_string(scaling)), scaling);
   }
   for (const OutputScaling scaling : {OutputScaling::kGiven, OutputScaling::kBlocks}) {

@@ -12,7 +12,7 @@
 namespace hgemm::testing {
 namespace {
 
-constexpr int kLaunches = 500;       ///< of each kind, of which there are 20
+constexpr int kLaunches = 500;       ///< of each kind, of which there are 22
 constexpr std::size_t kKernels = 8;  ///< for extents of each of two kinds
 constexpr int kLaunchesPerProblem = 5;
 constexpr int kUnit = 16;  ///< elements of 16 bytes, of which rows of A and B have a whole number
@@ -98,6 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ".e4m3.scaling-tensor", ".e4m3.scaling-tensor.accfast.dfp32",
                       ".e4m3.scaling-rows", ".e5m2.be4m3.scaling-rows.accfast",
                       ".e4m3.scaling-blocks", ".e4m3.scaling-blocks.dfp32",
+                      ".e4m3.scaling-packed_blocks", ".e4m3.scaling-packed_blocks.bias-relu.dfp32",
                       ".e4m3.scaling-row_blocks", ".e4m3.scaling-row_blocks.dfp16",
                       ".e4m3.de4m3.scaling-tensor", ".e4m3.de4m3.scaling-blocks",
                       ".e4m3.de5m2.accfast", ".e4m3.scaling-rows.bias-gelu",

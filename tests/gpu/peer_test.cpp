@@ -151,7 +151,9 @@ TEST_F(PeerTest, APeerComputes8BitProblemsWithEveryKindOfScales) {
        {"256x512x1024.e4m3", "256x512x1024.e4m3.scaling-tensor", "256x512x1024.e4m3.scaling-rows",
         "256x512x1024.e4m3.scaling-blocks", "256x512x1024.e4m3.scaling-row_blocks",
         // The last blocks are not full, and the scales of B's have padding, which is NaN.
-        "256x520x720.e4m3.scaling-blocks", "256x520x720.e4m3.scaling-row_blocks"}) {
+        "256x520x720.e4m3.scaling-blocks", "256x520x720.e4m3.scaling-row_blocks",
+        // cuBLASLt is given scales with padding, and rows up to a multiple of 4.
+        "255x520x720.e4m3.scaling-packed_blocks"}) {
     const auto trials =
         race_with({peer("example", "", "libexample_peer.so"), peer("of_16_bits", "anything")},
                   parse_problem(key));

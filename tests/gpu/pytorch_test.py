@@ -1,14 +1,20 @@
 """torch.ops.hgemm_tune and patched models on a Hopper GPU: that kernels compute what they should,
 in graphs, on several streams, compiled, in training, and in a model. Kernels of several kinds are
 tuned for it, one config each, so the bundle is of this GPU and need not be faster than cuBLAS.
+And torch.ops.hgemm_tuned.scaled_linear of a C++ package, which is built here.
 
 pytorch_test.py BUILD PROGRAM. Exits with 77 where torch 2.11 or a Hopper GPU is missing
 (tests/pytorch/support.py).
 """
 
+import contextlib
 import ctypes
 import gc
 import importlib.util
+import io
+import math
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +43,11 @@ support.make_package(FOLDER, BUILD)
 import hgemm_tune  # noqa: E402
 import hgemm_tune.pytorch  # noqa: E402
 
+sys.path.insert(0, str(support.SOURCE / "examples/pytorch"))
+import fp8  # noqa: E402
+import package  # noqa: E402
+from torch.utils import cpp_extension  # noqa: E402
+
 linear = torch.ops.hgemm_tune.linear
 K = 1024
 TILED = "bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma."
@@ -53,11 +64,14 @@ TUNED = {
 ACTIVATIONS = {None: lambda y: y, "gelu": F.gelu}
 
 
-def program(*arguments):
-    done = subprocess.run([PROGRAM, *arguments], text=True, capture_output=True,
-                          stdin=subprocess.DEVNULL)
-    assert done.returncode == 0, done.stderr
+def run(*command):
+    done = subprocess.run(command, text=True, capture_output=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def program(*arguments):
+    return run(PROGRAM, *arguments)
 
 
 def setUpModule():
@@ -442,6 +456,142 @@ class OnGpu(unittest.TestCase):
             self.assertEqual(expected.shape, (3, 24))
             self.assertEqual(hgemm_tune.unpatch(model), 7 * 4)
             torch.testing.assert_close(model(tokens).logits, before, rtol=0, atol=0)
+
+
+class ScaledLinear(unittest.TestCase):
+    """Of a package with a kernel for each scaling of 8-bit operands, as examples/pytorch/fp8.py
+    calls it. The kernel takes any M, N at multiples of 8 and any K that the operator takes."""
+
+    TUNED = (256, 512, 1024)
+    # Rests of M, N and K, and an M that is no multiple of 4; one row.
+    UNTUNED = ((101, 400, 528), (6, 200, 384), (1, 512, 1024))
+    CONFIG = "bm128.bn128.bk128.q4.c1x1.coop2.d0.acc128.linear.tma.persist"
+
+    @classmethod
+    def setUpClass(cls):
+        nvcc = shutil.which("nvcc", path=f"{cpp_extension.CUDA_HOME}/bin")
+        found = {"nvcc": nvcc, **{tool: shutil.which(tool) for tool in ("cmake", "ninja", "c++")}}
+        if None in found.values():
+            raise unittest.SkipTest(f"no {', '.join(t for t in found if found[t] is None)}")
+        shape = "{}x{}x{}.e4m3".format(*cls.TUNED)
+        shapes = [shape, *(f"{shape}.scaling-{scaling}" for scaling in fp8.SCALINGS[1:])]
+        database, folder = FOLDER / "fp8.db", FOLDER / "fp8_package"
+        program("--db", database, "--shapes", ",".join(shapes), "--config", cls.CONFIG, "--regime",
+                "burst", "--require-gpu")
+        program("export", "--format", "cpp", "-o", folder, "--db", database, "--regime", "burst")
+        run("cmake", "-S", folder, "-B", folder / "build", "-G", "Ninja",
+            f"-DCMAKE_CUDA_COMPILER={nvcc}")
+        run("cmake", "--build", folder / "build")
+        cls.arguments = folder, folder / "build/libhgemm_tuned.a"
+        settings = mock.patch.dict(os.environ, TORCH_EXTENSIONS_DIR=str(FOLDER / "extensions"),
+                                   TORCH_CUDA_ARCH_LIST="9.0a")
+        settings.start()
+        cls.addClassCleanup(settings.stop)
+        package.load(*cls.arguments)
+
+    def setUp(self):
+        self.addCleanup(torch.cuda.synchronize)
+
+    def quantised(self, m, n, k, scaling):
+        """Input and weight, whose rows and blocks of K differ by factors of 2, and the product of
+        their dequantised forms. What pads scales is NaN."""
+        def of(rows, is_weight):
+            matrix = normal(rows, k) * 2.0 ** torch.randint(2, (rows, 1), device="cuda")
+            by_block = 2.0 ** (torch.arange(k, device="cuda") // 128 % 2)
+            return fp8.Quantised((matrix * by_block).bfloat16(), scaling, is_weight)
+
+        x, weight = of(m, False), of(n, True)
+        if scaling.endswith("blocks"):
+            x.ours[:, m:] = math.nan
+            weight.ours[:, (n if scaling == "row_blocks" else math.ceil(k / 128)):] = math.nan
+        return x, weight, x.exact() @ weight.exact().t()
+
+    def check(self, y, expected, k, scaling):
+        self.assertEqual((y.shape, y.dtype), (expected.shape, torch.bfloat16))
+        self.assertLessEqual(fp8.error(y, expected), fp8.tolerance(k, False, scaling != "none"))
+
+    @torch.no_grad()
+    def test_it_is_the_product_of_the_dequantised_matrices(self):
+        shapes = [*zip(*[iter(torch.ops.hgemm_tuned.scaled_shapes())] * 5)]
+        self.assertEqual(sorted(shapes),
+                         [(*self.TUNED, number, 0) for number in range(len(fp8.SCALINGS))])
+        for number, scaling in enumerate(fp8.SCALINGS):
+            for m, n, k in (self.TUNED, *self.UNTUNED):
+                with self.subTest(m=m, n=n, k=k, scaling=scaling):
+                    label = torch.ops.hgemm_tuned.scaled_selected(m, n, k, number, False)
+                    self.assertEqual(label, self.CONFIG)
+                    x, weight, expected = self.quantised(m, n, k, scaling)
+                    layer = fp8.TunedLinear(weight, scaling, False)
+                    layer.reserve(x)
+                    self.check(layer(x), expected, k, scaling)
+
+    @torch.no_grad()
+    def test_in_a_graph_and_compiled(self):
+        m, n, k = self.UNTUNED[0]
+        x, weight, expected = self.quantised(m, n, k, "blocks")
+        layer = fp8.TunedLinear(weight, "blocks", False)
+        layer.reserve(x)
+
+        def call(values, scale):
+            return torch.ops.hgemm_tuned.scaled_linear(
+                values, weight.values, scale, weight.ours, "blocks", False, fp8.Workspace.memory)
+
+        torch._dynamo.reset()
+        compiled = torch.compile(call, fullgraph=True, backend="aot_eager")
+        self.check(compiled(x.values, x.ours), expected, k, "blocks")
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = layer(x)
+        x.ours.mul_(2)
+        graph.replay()
+        self.check(y, 2 * expected, k, "blocks")
+
+    def test_wrong_operands_are_refused_with_what_is_expected(self):
+        m, n, k = self.UNTUNED[0]  # 5 blocks of K
+        new = lambda *shape, dtype=torch.float32: torch.ones(*shape, dtype=dtype, device="cuda")
+        e4m3 = lambda *shape: torch.zeros(*shape, device="cuda").to(fp8.E4M3)
+        of_a, of_b = new(5, 104), new(4, 8)  # of blocks
+        cases = [
+            ("none", {"scale_a": new(1)}, "scale_a has so many elements: [0], not [1]"),
+            ("tensor", {"scale_b": new(2)}, "scale_b has so many elements: [1], not [2]"),
+            ("rows", {"scale_a": new(104)}, "scale_a has so many elements: [101], not [104]"),
+            ("rows", {"scale_b": new(4)}, "scale_b has so many elements: [400], not [4]"),
+            ("blocks", {"scale_a": new(5, 101)}, "scale_a has the shape [5, 104], not [5, 101]"),
+            ("blocks", {"scale_a": new(104, 5)}, "scale_a has the shape [5, 104], not [104, 5]"),
+            ("blocks", {"scale_b": new(4, 5)}, "scale_b has the shape [4, 8], not [4, 5]"),
+            ("packed_blocks", {"scale_b": of_b}, "scale_b has the shape [4, 5], not [4, 8]"),
+            ("row_blocks", {"scale_b": of_b}, "scale_b has the shape [5, 400], not [4, 8]"),
+            ("blocks", {"scale_a": new(104, 5).t()}, "scale_a is contiguous"),
+            ("blocks", {"scale_b": of_b.half()}, "scale_b is float32, not Half"),
+            ("blocks", {"scale_a": of_a.cpu()}, "scale_a is on the GPU of its operand"),
+            ("blocks", {"fast_sums": True}, "pass fast_sums=False"),
+            ("columns", {}, "row_blocks, not columns"),
+            ("blocks", {"input": new(m, k)}, "input is float8_e4m3fn or float8_e5m2, not Float"),
+            ("blocks", {"weight": e4m3(k, n).t()}, "weight is contiguous along K"),
+            ("blocks", {"weight": e4m3(n, k + 16)}, "input is M x K and weight N x K"),
+            ("blocks", {"weight": e4m3(n, k + 8)}, "are multiples of 16 elements, not 536"),
+        ]
+        for scaling, changes, message in cases:
+            with self.subTest(message=message):
+                known = scaling if scaling in fp8.SCALINGS else "none"
+                x, weight, _ = self.quantised(m, n, k, known)
+                arguments = {"input": x.values, "weight": weight.values, "scale_a": x.ours,
+                             "scale_b": weight.ours, "scaling": scaling, "fast_sums": False}
+                with self.assertRaisesRegex(RuntimeError, re.escape(message)):
+                    torch.ops.hgemm_tuned.scaled_linear(**{**arguments, **changes},
+                                                        workspace=fp8.Workspace.memory)
+        x, weight, expected = self.quantised(m, n, k, "blocks")
+        self.check(fp8.TunedLinear(weight, "blocks", False)(x), expected, k, "blocks")
+
+    def test_the_example_finds_no_error(self):
+        out = io.StringIO()
+        # As if memory were the bound: samples are short then. No time is judged here.
+        with mock.patch.object(fp8, "LIGHT_LOAD", math.inf), contextlib.redirect_stdout(out), \
+                mock.patch.object(sys, "argv", ["fp8.py", *map(str, self.arguments)]), \
+                torch.cuda.stream(torch.cuda.Stream()):
+            self.assertEqual(fp8.main(), 0, out.getvalue())
+        print(out.getvalue())
+        self.assertEqual(out.getvalue().count(f"| `{self.CONFIG}` |"), len(fp8.SCALINGS))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ constexpr GemmKind kFastTo8Bits{
     .input = DataType::kE4m3, .output = DataType::kE4m3, .fast_sums = true};
 constexpr GemmKind kScaledRows{.input = DataType::kE4m3, .scaling = Scaling::kRows};
 constexpr GemmKind kScaledBlocks{.input = DataType::kE4m3, .scaling = Scaling::kBlocks};
+constexpr GemmKind kScaledPackedBlocks{.input = DataType::kE4m3, .scaling = Scaling::kPackedBlocks};
 constexpr GemmKind kScaledRowBlocks{.input = DataType::kE4m3, .scaling = Scaling::kRowBlocks};
 
 struct TiledCase {
@@ -92,7 +93,7 @@ const TiledCase kTiled[] = {
     {TiledRule::kValid, {.bk = 128, .promote = 256, .probe = true}},
     {TiledRule::kValid,
      {.bn = 256, .bk = 128, .stages = 3, .mma_depth = 0, .promote = 128, .probe = true},
-     kScaledBlocks},
+     kScaledPackedBlocks},
     {TiledRule::kValid,
      {.bm = 256, .bk = 128, .stages = 3, .mma_depth = 0, .promote = 128, .probe = true},
      kScaledBlocks},

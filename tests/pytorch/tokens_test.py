@@ -208,20 +208,21 @@ class Steps(unittest.TestCase):
         for name in ("decode", "prefill"):
             with self.subTest(name):
                 phase = ways.Phase.of(name, decoder)
-                found = agreement.agreement(decoder, decoder.with_model(other), phase, STEPS)
+                agreed = agreement.agreement(decoder, decoder.with_model(other), phase, STEPS)
+                size, found = agreed["logits_rms"], agreed["off"]
                 same = {"max": 0, "rms": 0, "equal_tokens": 3 * STEPS, "tokens": 3 * STEPS}
                 fp32 = found["plain"]["fp32"]
                 for way in ("plain", "patched"):
                     self.assertEqual(found[way], {**same, "fp32": fp32})
                 self.assertGreater(fp32["rms"], 0)
-                self.assertLess(fp32["rms"], 0.02 * found["logits_rms"])
+                self.assertLess(fp32["rms"], 0.02 * size)
                 self.assertGreaterEqual(fp32["max"], fp32["rms"])
                 wrong = models.twin(decoder.model)
                 wrong.lm_head.weight = torch.nn.Parameter(-wrong.lm_head.weight)
-                off = agreement.agreement(decoder, decoder.with_model(wrong), phase, STEPS)
+                off = agreement.agreement(decoder, decoder.with_model(wrong), phase, STEPS)["off"]
                 self.assertEqual(off["patched"]["equal_tokens"], 0)
                 for of in (off["patched"], off["patched"]["fp32"]):
-                    self.assertAlmostEqual(of["rms"], 2 * off["logits_rms"], delta=1e-2)
+                    self.assertAlmostEqual(of["rms"], 2 * size, delta=1e-2)
                 self.assertGreater(off["patched"]["max"], off["patched"]["rms"])
 
     def test_what_is_compared_takes_turns(self):
@@ -305,9 +306,10 @@ class Measured(unittest.TestCase):
                 self.assertAlmostEqual(way["tokens_per_s"] * way["ms"] / 1e3, entry["tokens"])
                 self.assertEqual(len(way["samples_ms"]), 3 if entry["phase"] == "decode" else 5)
             self.assertEqual(entry["linears"]["calls"], 5)
-            agreed = entry["agreement"]
-            self.assertEqual((agreed["patched"]["max"], agreed["patched"]["equal_tokens"]),
-                             (0, STEPS))
+        self.assertEqual(len(content["logits"]), 4)
+        for entry in content["logits"]:
+            patched = entry["off"]["patched"]
+            self.assertEqual((patched["max"], patched["equal_tokens"]), (0, STEPS))
         for start in content["starts"]:
             parts = dict(start["seconds"])
             self.assertEqual("load and patch" in parts, start["way"] == "patched")
@@ -320,8 +322,22 @@ class Measured(unittest.TestCase):
         added = json.loads((FOLDER / "tokens.json").read_text())["measured"]
         self.assertEqual(len(added), 6, "those without a mask are others")
         self.assertEqual(added[:4], content["measured"])
+        self.check_only_logits()
         self.check_page()
         self.check_other_software()
+
+    def check_only_logits(self):
+        hgemm_tune.use(None)
+        before = json.loads((FOLDER / "tokens.json").read_text())
+        code, out, err = self.measure("--models", "Mistral-7B", "--batches", "1", "--prefill", "0",
+                                      "--context", "7", "--starts", "0", "--rounds", "0")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("Mistral-7B, 1 layers, decode, batch 1, 7 tokens of context:\n  plain: logits",
+                      out)
+        after = json.loads((FOLDER / "tokens.json").read_text())
+        self.assertEqual(after["measured"], before["measured"])
+        self.assertEqual(after["logits"][:-1], before["logits"])
+        self.assertEqual(after["logits"][-1]["context"], 7)
 
     def check_page(self):
         path = FOLDER / "tokens.json"
@@ -372,7 +388,9 @@ class Errors(unittest.TestCase):
         for words, why in ((("--models", "Llama-3-8B,GPT-2"),
                             "GPT-2 is none of Llama-3-8B, Qwen2.5-7B, Mistral-7B"),
                            (("--batches", "0", "--prefill", "0"),
-                            "--batches 0 and --prefill 0 leave nothing to measure")):
+                            "--batches 0 and --prefill 0 leave nothing to measure"),
+                           (("--rounds", "0", "--steps", "0", "--starts", "0"),
+                            "--rounds 0, --steps 0 and --starts 0 leave nothing to measure")):
             with (contextlib.redirect_stderr(io.StringIO()) as err,
                   self.assertRaises(SystemExit) as left):
                 tokens.main(words)

@@ -10,6 +10,9 @@ from .choices import WAYS, Failed
 
 # ---- The file ----
 
+#: Times of the ways, differences of their logits, and cold starts.
+KINDS = ("measured", "logits", "starts")
+#: The step that an entry is about.
 KEY = ("model", "layers", "scale", "phase", "batch", "context", "attention")
 
 
@@ -18,7 +21,8 @@ class Results:
     measured anew; but only from the same machine and software."""
 
     def __init__(self, path: Path | None, environment: dict):
-        self.path, self.content = path, {"environment": environment, "measured": [], "starts": []}
+        self.path = path
+        self.content = {"environment": environment, **{kind: [] for kind in KINDS}}
         if path is None or not path.exists():
             return
         before = read(path)
@@ -26,7 +30,7 @@ class Results:
             if before["environment"].get(name) != now:
                 raise Failed(f"{path} was measured with {name} {before['environment'].get(name)}"
                              f", and this is {now}: name another file by --json")
-        self.content.update(measured=before["measured"], starts=before["starts"])
+        self.content.update({kind: before[kind] for kind in KINDS})
 
     def add(self, kind: str, key: tuple[str, ...], entry: dict) -> None:
         entries = self.content[kind]
@@ -43,7 +47,7 @@ class Results:
 def read(path: Path) -> dict:
     try:
         content = json.loads(path.read_text())
-        if isinstance(content, dict) and {"environment", "measured", "starts"} <= content.keys():
+        if isinstance(content, dict) and {"environment", *KINDS} <= content.keys():
             return content
         why = "no results of tokens.py"
     except (OSError, ValueError) as error:
@@ -58,10 +62,14 @@ def ratio(of: dict) -> str:
     return f"{of['median']:.3f} [{of['low']:.3f}, {of['high']:.3f}]"
 
 
+def title(entry: dict) -> str:
+    return (f"{entry['model']}, {entry['layers']} layers, {entry['phase']}, batch "
+            f"{entry['batch']}, {entry['context']} tokens of context:")
+
+
 def lines(entry: dict) -> list[str]:
     """What is printed as soon as it is measured."""
-    found = [f"{entry['model']}, {entry['layers']} layers, {entry['phase']}, batch "
-             f"{entry['batch']}, {entry['context']} tokens of context:"]
+    found = [title(entry)]
     for name, way in entry["ways"].items():
         if "failed" in way:
             found.append(f"  {name}: not measured: {way['failed']}")
@@ -75,21 +83,25 @@ def lines(entry: dict) -> list[str]:
                  f"all {ratio(linears['gain'])}; so expected {linears['expected_x_plain']:.3f} x "
                  "plain")
     found.append(text)
-    for name, off in all_differences(entry).items():
-        found += [f"  {name}: logits differ from {other} by {of['rms']:.4f} rms, at most "
-                  f"{of['max']:.4f}; {of['equal_tokens']} of {of['tokens']} tokens equal"
-                  for other, of in (("plain", off), ("fp32", off.get("fp32"))) if of]
-    if "agreement" in entry:
-        found.append(f"  logits of plain: {entry['agreement']['logits_rms']:.3f} rms")
-    return found
+    return found + difference_lines(off_as_timed(entry))
 
 
-def all_differences(entry: dict) -> dict[str, dict]:
-    """From the plain step: of what was timed, and of the steps that were only compared."""
-    return {**{f"{name}, as timed": way["off"] for name, way in entry["ways"].items()
-               if "off" in way},
-            **{name: off for name, off in entry.get("agreement", {}).items()
-               if name != "logits_rms"}}
+def logit_lines(entry: dict) -> list[str]:
+    return [title(entry), *difference_lines(entry["off"]),
+            f"  logits of plain: {entry['logits_rms']:.3f} rms"]
+
+
+def difference_lines(differing: dict[str, dict]) -> list[str]:
+    return [f"  {name}: logits differ from {other} by {of['rms']:.4f} rms, at most "
+            f"{of['max']:.4f}; {of['equal_tokens']} of {of['tokens']} tokens equal"
+            for name, off in differing.items()
+            for other, of in (("plain", off), ("fp32", off.get("fp32"))) if of]
+
+
+def off_as_timed(entry: dict) -> dict[str, dict]:
+    """How far each timed step is from the plain one."""
+    return {f"{name}, as timed": way["off"] for name, way in entry["ways"].items()
+            if "off" in way}
 
 
 def start_line(entry: dict) -> str:
@@ -149,22 +161,28 @@ def shares(measured: list[dict]) -> str:
                   "measured"], rows)
 
 
-def differences(measured: list[dict]) -> str:
-    """A row for each way in each step. Older measurements have no fp32."""
+def differences(measured: list[dict], logits: list[dict]) -> str:
+    """The rows of each step: of those that were timed, and of those that were only compared. Older
+    ones were not compared with fp32."""
     def cells(off: dict | None) -> list[str]:
         if off is None:
             return [""] * 3
         return [f"{off['rms']:.4f}", f"{off['max']:.4f}",
                 f"{off['equal_tokens']} of {off['tokens']}"]
 
-    rows, has_fp32 = [], any("fp32" in off for entry in measured
-                             for off in all_differences(entry).values())
-    for entry in measured:
-        size = entry.get("agreement", {}).get("logits_rms")
-        for name, off in all_differences(entry).items():
+    def key(entry: dict) -> tuple:
+        return tuple(entry[name] for name in KEY)
+
+    timed, compared = ({key(entry): entry for entry in entries} for entries in (measured, logits))
+    rows, has_fp32 = [], any("fp32" in off for entry in logits for off in entry["off"].values())
+    for step, entry in {**timed, **compared}.items():
+        size = f"{compared[step]['logits_rms']:.3f}" if step in compared else ""
+        off_by_name = {**(off_as_timed(timed[step]) if step in timed else {}),
+                       **(compared[step]["off"] if step in compared else {})}
+        for name, off in off_by_name.items():
             rms, most, equal = cells(off)
-            rows.append([*step_of(entry), name, rms, most, "" if size is None else f"{size:.3f}",
-                         equal, *(cells(off.get("fp32")) if has_fp32 else [])])
+            rows.append([*step_of(entry), name, rms, most, size, equal,
+                         *(cells(off.get("fp32")) if has_fp32 else [])])
     of_fp32 = ["rms from fp32", "max from fp32", "tokens of fp32"] if has_fp32 else []
     return table([*STEP, "instead of plain", "rms", "max", "logits' rms", "equal tokens",
                   *of_fp32], rows)
@@ -186,12 +204,12 @@ def provenance(of: list[tuple[str, str]]) -> str:
 def page(path: Path) -> str:
     """The Markdown of a file of results."""
     content = read(path)
-    of, measured, starts = content["environment"], content["measured"], content["starts"]
-    if not measured:
+    of, measured, logits, starts = (content[kind] for kind in ("environment", *KINDS))
+    if not measured and not logits:
         raise Failed(f"{path} has no measurement yet: run tokens.py with --json {path}")
 
     def all_of(name: str) -> list[str]:
-        return list(dict.fromkeys(str(one[name]) for one in (*measured, *starts)))
+        return list(dict.fromkeys(str(one[name]) for one in (*measured, *logits, *starts)))
 
     dates = sorted(all_of("date"))
     about = [
@@ -216,5 +234,5 @@ def page(path: Path) -> str:
         "gain alone makes of the whole step.\n",
         shares(measured), "## Logits and tokens beside those of the plain way\n",
         "All are given the same tokens. As timed: the step whose time is above, against the plain "
-        "one without a graph.\n", differences(measured),
+        "one without a graph.\n", differences(measured, logits),
         "## From the imports to the first token\n", cold_starts(starts)])

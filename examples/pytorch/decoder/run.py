@@ -73,25 +73,30 @@ def measure_model(name: str, sizes: shapes.Sizes, options: Namespace, bundle: hg
         print(left, flush=True)
     phases = [("decode", batch, options.context, options.rounds) for batch in options.batches]
     if options.prefill:  # long steps, of which fewer do
-        phases.append(("prefill", 1, options.prefill, max(5, options.rounds // 4)))
+        rounds = max(5, options.rounds // 4) if options.rounds else 0
+        phases.append(("prefill", 1, options.prefill, rounds))
     for phase_name, batch, context, rounds in phases:
         decoder = Decoder(model, batch, context)
         decoders = decoder, decoder.with_model(patched)
         phase = Phase.of(phase_name, decoder)
         for one in (model, patched):
             one.set_attn_implementation(ATTENTION["masked"])
+        of = {**key, "context": context, "attention": options.attention, "phase": phase_name,
+              "batch": batch}
         steps = min(options.steps, context - 1)
-        agreed = agreement(*decoders, phase, steps) if steps else {}
+        if steps:
+            entry = {**of, **agreement(*decoders, phase, steps)}
+            results.add("logits", report.KEY, entry)
+            print("\n".join(report.logit_lines(entry)), flush=True)
         for one in (model, patched):  # a step of a full cache needs no mask, those before it do
             one.set_attn_implementation(ATTENTION[options.attention])
-        measured = measure(*decoders, phase, options.ways, rounds)
-        entry = {**key, "context": context, "attention": options.attention,
-                 **record(phase, batch, measured)}
-        if agreed:
-            entry["agreement"] = agreed
-        results.add("measured", report.KEY, entry)
-        print("\n".join(report.lines(entry)), flush=True)
-        del decoder, decoders, phase, measured
+        if rounds:
+            measured = measure(*decoders, phase, options.ways, rounds)
+            entry = {**of, **record(phase, batch, measured)}
+            results.add("measured", report.KEY, entry)
+            print("\n".join(report.lines(entry)), flush=True)
+            del measured
+        del decoder, decoders, phase
         free_memory()
 
 
@@ -108,4 +113,5 @@ def measure_all(models: dict[str, shapes.Sizes], options: Namespace, bundle: hge
         measure_model(name, sizes, options, bundle, results)
         free_memory()
     measured = results.content["measured"]
-    print("", report.times(measured), report.shares(measured), sep="\n")
+    if measured:
+        print("", report.times(measured), report.shares(measured), sep="\n")

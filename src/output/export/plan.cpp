@@ -201,7 +201,9 @@ void name_libraries(ExportPlan& plan) {
   plan.with_cublaslt = true;
   for (ExportRow& row : plan.rows) {
     const Fastest kind = fastest_of(row.best);
-    if (kind == Fastest::kConfig) continue;
+    // A caller's matrices have no rows beyond M, and its scales no padding that they need not have.
+    const bool is_as_given = row.best.problem.for_cublaslt().same_problem(row.best.problem);
+    if (kind == Fastest::kConfig || !is_as_given) continue;
     FasterLibrary library{.kind = kind, .label = fastest_library(row.best), .algorithm = {}};
     library.version = cublaslt_version_of(row.best.environment.cublas);
     if (kind == Fastest::kCublasLt) {

@@ -63,12 +63,12 @@ class AccuracyOperands {
       : problem_(problem),
         seed_(seed),
         bench_(bench),
-        extents_(problem.extents()),
+        extents_(problem.for_cublaslt().extents()),
         a_(bytes_of(spanned_elements(all_of_a(extents_)), problem.a_type)),
         b_(bytes_of(spanned_elements(all_of_b(extents_)), problem.b_type)),
         d_(bytes_of(spanned_elements(all_of_d(extents_)), problem.d_type)),
         scale_a_(bytes_of(problem.scales_of_a(), DataType::kFp32)),
-        scale_b_(bytes_of(problem.scales_of_b(), DataType::kFp32)),
+        scale_b_(bytes_of(problem.for_cublaslt().scales_of_b(), DataType::kFp32)),
         exact_(static_cast<std::size_t>(problem.m * problem.n) * sizeof(double)),
         sums_(sizeof(ErrorSums)) {}
 
@@ -117,7 +117,8 @@ class AccuracyOperands {
   }
 
   /// Scales of rows are random. Those of blocks differ along K only, and only if the data grows, so
-  /// that sums that should cancel do.
+  /// that sums that should cancel do. Those of B are all equal, so that padded and packed ones are
+  /// the same.
   void fill_scale(const DeviceMemory& memory, float factor, AccuracyData data, bool is_a) const {
     const std::size_t count = memory.bytes() / sizeof(float);
     if (count == 0) return;
@@ -144,7 +145,7 @@ class AccuracyOperands {
   const GemmProblem& problem_;
   std::uint64_t seed_;
   const Bench& bench_;
-  ProblemExtents extents_;
+  ProblemExtents extents_;  ///< with the rows that cuBLASLt reads and writes
   DeviceMemory a_, b_, d_, scale_a_, scale_b_, exact_, sums_;
 };
 

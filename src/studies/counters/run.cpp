@@ -47,14 +47,14 @@ class Counting {
     announce("the first launch", 0);
     data_.poison(bench_.stream);
     launch(data_.check_set());
-    study.verdict = data_.verify(bench_.stream, candidate_->roundings());
+    study.verdict = verdict();
     if (study.verdict.correct) {
       // Poisoned again, so that the following check sees the output of the profiled launches.
       data_.poison(bench_.stream);
       study.figures = count();
       // Profiled launches write the output that is checked only if the data is normal.
       if (data_.check_set() != 0) launch(data_.check_set());
-      study.verdict = data_.verify(bench_.stream, candidate_->roundings());
+      study.verdict = verdict();
     }
     if (!study.verdict.correct) {
       study.status = Status::kWrongResult;
@@ -74,6 +74,10 @@ class Counting {
   }
 
  private:
+  Verdict verdict() const {
+    return data_.verify(bench_.stream, candidate_->roundings(), candidate_->rows_behind());
+  }
+
   /// Fills L2 as the launches before a timed one do (device/sampler.cpp rotates in the same way):
   /// with other input sets, or with the same one if there is only one.
   void fill_l2() {

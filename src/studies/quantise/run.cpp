@@ -37,6 +37,7 @@ class Step : public Candidate {
     if (gemm_) gemm_->launch(set, stream);
   }
   int roundings() const override { return gemm_ ? gemm_->roundings() : 1; }
+  std::int64_t rows_behind() const override { return gemm_ ? gemm_->rows_behind() : 0; }
 
  private:
   const QuantisedData* quantiser_;
@@ -105,7 +106,8 @@ class Measurement {
     announce("the first launch", name);
     data_.gemm().poison(bench_.stream);
     step.launch(data_.gemm().check_set(), bench_.stream.get());
-    const Verdict verdict = data_.gemm().verify(bench_.stream, step.roundings());
+    const Verdict verdict =
+        data_.gemm().verify(bench_.stream, step.roundings(), step.rows_behind());
     if (!verdict.correct || verdict.error >= study.verdict.error) study.verdict = verdict;
     if (!verdict.correct) fail(study, fmt::format("{}: {}", name, verdict.message));
     return verdict.correct;

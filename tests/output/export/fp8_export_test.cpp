@@ -56,17 +56,21 @@ TEST(Fp8Export, ARowHasItsTypesSumsAndScales) {
 TEST(Fp8Export, ARowHasItsScalesOfBlocks) {
   const ExportPlan plan =
       plan_export({race_at("256x512x640.e4m3.scaling-blocks", kOfBlocks, 8),
-                   race_at("256x512x640.e4m3.dfp32.scaling-row_blocks", kOfBlocks, 12)},
+                   race_at("256x512x640.e4m3.dfp32.scaling-row_blocks", kOfBlocks, 12),
+                   race_at("256x512x640.e4m3.scaling-packed_blocks", kOfBlocks, 12),
+                   race_at("255x512x640.e4m3.scaling-blocks", kOfBlocks, 12)},
                   {.with_cublaslt = true});
-  ASSERT_THAT(plan.rows, SizeIs(2));
+  ASSERT_THAT(plan.rows, SizeIs(4));
   EXPECT_THAT(text_of(plan, ExportFormat::kCpp, "src/table.h"),
               AllOf(HasSubstr("{.input = hgemm::DataType{3}, .output = hgemm::DataType{0}, "
                               ".scaling = hgemm::Scaling{3}}"),
                     HasSubstr("{.input = hgemm::DataType{3}, .output = hgemm::DataType{2}, "
                               ".scaling = hgemm::Scaling{4}}"),
-                    HasSubstr("ScaledParams")));
+                    HasSubstr(".scaling = hgemm::Scaling{5}}"), HasSubstr("ScaledParams")));
   EXPECT_THAT(text_of(plan, ExportFormat::kCpp, "src/library_table.h"),
-              HasSubstr("256x512x640.e4m3.dfp32.scaling-row_blocks"));
+              AllOf(HasSubstr("256x512x640.e4m3.dfp32.scaling-row_blocks"),
+                    // A caller's matrices have no rows for the library to fill up, and no padding.
+                    Not(HasSubstr("packed_blocks")), Not(HasSubstr("255x512x640"))));
   EXPECT_THAT(text_of(plan, ExportFormat::kJson, "hgemm_tuned.json"),
               HasSubstr("\"problem\": \"256x512x640.e4m3.scaling-blocks\""));
   EXPECT_THAT(losses(plan, ExportFormat::kCpp), IsEmpty());

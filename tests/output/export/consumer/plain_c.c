@@ -20,7 +20,7 @@ int selects_in_c(void) {
                                        .dtype = HGEMM_TUNED_E4M3,
                                        .scaling = HGEMM_TUNED_SCALING_ROW_BLOCKS};
   hgemm_tuned_problem no_scaling = scaled_blocks;
-  no_scaling.scaling = HGEMM_TUNED_SCALING_ROW_BLOCKS + 1;
+  no_scaling.scaling = HGEMM_TUNED_SCALING_PACKED_BLOCKS + 1;
   hgemm_tuned_problem found_scales = scaled_blocks;
   found_scales.output = HGEMM_TUNED_OUTPUT_E4M3;
   found_scales.output_scaling = HGEMM_TUNED_OUTPUT_SCALES_BLOCKS;
