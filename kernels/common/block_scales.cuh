@@ -61,8 +61,8 @@ __device__ __forceinline__ void load_block_scales(const KernelParams& params,
       int index = n / kScaleBlock * k_blocks + block;
 #pragma unroll
       for (int i = 0; i < row_blocks_of_tile(kKernel.bn); ++i, index += k_blocks) {
-        ptx::tma_load(of_b + static_cast<u32>(i * kScaleBoxBlocks * 4), scaled.scale_b_map, full,
-                      index / kScaleBoxBlocks * kScaleBoxBlocks, 0);
+        ptx::tma_load(of_b + static_cast<u32>(i * row_block_step(kKernel.gemm.scaling)),
+                      scaled.scale_b_map, full, index / kScaleBoxBlocks * kScaleBoxBlocks, 0);
       }
     } else {
       load_rows(of_b, scaled.scale_b_map, kKernel.bn, n);
@@ -98,7 +98,7 @@ struct BlockScales {
   static constexpr int kColBlocks = !kColsAreOfBlocks ? 1
                                     : kAreShifted     ? (kCols - 8) / kScaleBlock + 2
                                                       : (kCols + kScaleBlock - 1) / kScaleBlock;
-  static constexpr int kBlockBytes = kScaleBoxBlocks * 4;
+  static constexpr int kBlockBytes = row_block_step(kKernel.gemm.scaling);
 
   float rows[kBlocks][2];
   float cols[kColBlocks];

@@ -49,10 +49,18 @@ HGEMM_HOST_DEVICE constexpr int arriving_scales_of_b(Scaling scaling, int rows) 
 }
 /// Boxes of the copy engine begin at multiples of 128 bytes.
 HGEMM_HOST_DEVICE constexpr int scale_box_end(int bytes) { return (bytes + 127) / 128 * 128; }
+/// Bytes from the scales of a block of B's rows to those of the next one. Packed ones have a box
+/// each, others one box for all.
+HGEMM_HOST_DEVICE constexpr int row_block_step(Scaling scaling) {
+  const int bytes = kScaleBoxBlocks * 4;
+  return scaling == Scaling::kPackedBlocks ? scale_box_end(bytes) : bytes;
+}
 /// Bytes of a stage's scales in shared memory: A's, then B's.
 HGEMM_HOST_DEVICE constexpr int stage_scale_bytes(Scaling scaling, int a_rows, int b_rows) {
-  return scale_box_end(arriving_scales_of_a(scaling, a_rows)) +
-         scale_box_end(arriving_scales_of_b(scaling, b_rows));
+  const int of_b = has_row_blocks_of_b(scaling)
+                       ? row_blocks_of_tile(b_rows) * row_block_step(scaling)
+                       : arriving_scales_of_b(scaling, b_rows);
+  return scale_box_end(arriving_scales_of_a(scaling, a_rows)) + scale_box_end(of_b);
 }
 
 /// Bytes for the given scale of an 8-bit D (common/output_8_bit.cuh): a word of each warp.
