@@ -152,7 +152,13 @@ HGEMM_HOST_DEVICE constexpr int piece_registers(const TiledKernel& k) {
                         cluster_size(k) > 1 && !adds_in_workspace(k);
   const bool has_spare =
       k.store == StorePath::kStaged || (k.store == StorePath::kDirect && is_8_bit(k.gemm.output));
-  return is_tight && !has_spare ? 12 : 0;
+  // Factors of all columns are read for each stage, and kept until it is released. With the direct
+  // store about a third of the tightest tiles whose sums are promoted in pieces, or with two stages
+  // in flight, spilled, by 16 to 320 bytes (ptxas 13.0).
+  const bool has_parts = promoted_pieces(k) > 1 || promotes_in_flight(k.promote, k.bk, k.mma_depth);
+  const bool reads_much = k.gemm.scaling == Scaling::kRowBlocks && !k.swap &&
+                          k.store == StorePath::kDirect && has_parts;
+  return reads_much ? 48 : is_tight && !has_spare ? 12 : 0;
 }
 /// Whether a kernel that promotes its sums has cycle stamps, and is of a kind of which none of 160
 /// of the tightest spills with them (ptxas 13.0).

@@ -107,7 +107,9 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
        "one step of bn more spills). An epilogue takes more: a C 8 to 48, a gate 8, and gelu_erf "
        "8, or 72 with a C; so do scales of blocks (8, or 16 to 32 where they change at any 8 "
        "columns of a tile), 8-bit sums that are added in memory (16 to 136) or promoted in three "
-       "or more pieces of a bk of 256 in a cluster (12), and an 8-bit D (8 or 16, or where its "
+       "or more pieces of a bk of 256 in a cluster (12) or, with scales of row_blocks and the "
+       "direct store, in two or with two stages in flight (48), and an 8-bit D (8 or 16, or where "
+       "its "
        "scales are found 32, with a gate 40, 48 staged, unless sums are promoted, and 56 more with "
        "a C that threads load). Where threads load C and the bias (staged store, clusters along "
        "both sides) they must do with the registers at kernel entry"},
