@@ -152,9 +152,9 @@ HGEMM_HOST_DEVICE constexpr int piece_registers(const TiledKernel& k) {
                         cluster_size(k) > 1 && !adds_in_workspace(k);
   const bool has_spare =
       k.store == StorePath::kStaged || (k.store == StorePath::kDirect && is_8_bit(k.gemm.output));
-  // Factors of all columns are read for each stage, and kept until it is released. With the direct
-  // store about a third of the tightest tiles whose sums are promoted in pieces, or with two stages
-  // in flight, spilled, by 16 to 320 bytes (ptxas 13.0).
+  // Factors of all columns are read for each stage, and kept until it is released. Among 25 of the
+  // tightest tiles with the direct store 12 spilled, by 44 to 408 bytes (ptxas 13.0), and 2 if a
+  // release did not wait for what is read. All but these 2 have pieces or two stages in flight.
   const bool has_parts = promoted_pieces(k) > 1 || promotes_in_flight(k.promote, k.bk, k.mma_depth);
   const bool reads_much = k.gemm.scaling == Scaling::kRowBlocks && !k.swap &&
                           k.store == StorePath::kDirect && has_parts;

@@ -76,6 +76,12 @@ class Best:
     gflops_per_joule: float | None
     #: the config's result was checked and is correct
     verified: bool
+    #: largest error of an output when the config was checked: the difference to the reference by
+    #: the reference's magnitude and the standard deviation of outputs; tables show it for 8-bit
+    #: operands (the study accuracy has more). None if: no config ended ok at the problem
+    error: float | None
+    #: the same of cublasGemmEx's default. None if: the baseline was not measured beside the config
+    cublas_error: float | None
     #: labels of the finalists that cannot be told from the config, or are within 0.5 % of it;
     #: tables show how many
     ties: tuple[str, ...]
@@ -111,7 +117,7 @@ class Best:
     d_dtype: str
     #: products that one launch computes
     batch: int
-    #: how 8-bit operands are scaled: none, tensor, rows, blocks or row_blocks
+    #: how 8-bit operands are scaled: none, tensor, rows, blocks, packed_blocks or row_blocks
     scaling: str
     #: what is computed on the sum
     epilogue: str
