@@ -476,13 +476,12 @@ TEST_F(ShapesFile, MissingFilesSayWhereTheyWereLookedFor) {
   const std::string here = std::filesystem::current_path().string();
   EXPECT_THAT(
       complaint("lama7b"),
-      AllOf(
-          HasSubstr("no such shapes file"), HasSubstr(here + "/lama7b"),
-          HasSubstr(kConfigs + "/shapes/lama7b.yaml"), HasSubstr("did you mean llama7b?"),
-          HasSubstr(
-              "batched, block, decode, epilogues, fp32-out, fp8, fp8-blocks, fp8-rows, gated, grid, "
-              "llama7b, llama7b-decode, llama7b-decode-fused, llama7b-prefill, odd, rows, "
-              "rows-of-layers, rows-to-512, seeds, smoke, smoke-odd, square")));
+      AllOf(HasSubstr("no such shapes file"), HasSubstr(here + "/lama7b"),
+            HasSubstr(kConfigs + "/shapes/lama7b.yaml"), HasSubstr("did you mean llama7b?"),
+            HasSubstr("batched, block, decode, epilogues, fp32-out, fp8, fp8-blocks, fp8-rows, "
+                      "gated, grid, "
+                      "llama7b, llama7b-decode, llama7b-decode-fused, llama7b-prefill, odd, rows, "
+                      "rows-of-layers, rows-to-512, seeds, smoke, smoke-odd, square")));
   EXPECT_THAT(complaint("/nowhere/x.yaml"), HasSubstr("looked for /nowhere/x.yaml;"));
   EXPECT_THAT(complaint(files_.folder().string()), HasSubstr("a folder, not a file"));
   EXPECT_THAT(complaint(""), HasSubstr("no shapes file named"));
