@@ -76,12 +76,6 @@ class Best:
     gflops_per_joule: float | None
     #: the config's result was checked and is correct
     verified: bool
-    #: largest error of an output when the config was checked: the difference to the reference by
-    #: the reference's magnitude and the standard deviation of outputs; tables show it for 8-bit
-    #: operands (the study accuracy has more). None if: no config ended ok at the problem
-    error: float | None
-    #: the same of cublasGemmEx's default. None if: the baseline was not measured beside the config
-    cublas_error: float | None
     #: labels of the finalists that cannot be told from the config, or are within 0.5 % of it;
     #: tables show how many
     ties: tuple[str, ...]
@@ -220,3 +214,8 @@ class Best:
     #: the best config of any kind in the same database, batch-invariant or not. None if: any config
     #: may answer (without --batch-invariant), or no config of another kind ended ok
     any_kind_label: str | None
+    #: largest error of an output by verify's measure; in tables of 8-bit operands. None if: no
+    #: config ended ok at the problem
+    error: float | None
+    #: the same of cublasGemmEx's default. None if: the baseline was not measured beside the config
+    cublas_error: float | None

@@ -9,6 +9,7 @@
 #include "base/statistics.h"
 #include "families/family.h"
 #include "gemm/codec.h"
+#include "output/best_totals.h"
 #include "output/problem_fields.h"
 #include "output/text.h"
 
@@ -152,6 +153,11 @@ std::optional<double> price_of(const BestRow& row) {
   return row.price ? row.price->ratio : std::nullopt;
 }
 
+template <std::optional<double> BestRow::*kError>
+Cell error_cell(const BestRow& row) {
+  return optional_text(row.*kError, "{:.4f}");
+}
+
 Cell price_cell(const BestRow& row) {
   const std::optional<double> price = price_of(row);
   if (!price) return "-";
@@ -272,17 +278,6 @@ std::vector<F> fields_of_proof() {
               }),
       F::of("verified", "true or false", "", "the config's result was checked and is correct", "",
             [](const BestRow& row) { return Json(row.verified); }),
-      F::of("error", "number", "",
-            "largest error of an output when the config was checked: the difference to the "
-            "reference by the reference's magnitude and the standard deviation of outputs; tables "
-            "show it for 8-bit operands (the study accuracy has more)",
-            kNoConfig, [](const BestRow& row) { return number(row.error); })
-          .at(106, 12, "error",
-              [](const BestRow& row) { return Cell(optional_text(row.error, "{:.4f}")); }),
-      F::of("cublas_error", "number", "", "the same of cublasGemmEx's default", kNoRatio,
-            [](const BestRow& row) { return number(row.cublas_error); })
-          .at(107, 16, "cuBLAS error",
-              [](const BestRow& row) { return Cell(optional_text(row.cublas_error, "{:.4f}")); }),
       F::of("ties", "list of texts", "",
             "labels of the finalists that cannot be told from the config, or are within 0.5 % of "
             "it; tables show how many",
@@ -571,33 +566,30 @@ std::vector<F> fields_of_batches() {
   };
 }
 
+std::vector<F> fields_of_errors() {
+  return {F::of("error", "number", "",
+                "largest error of an output by verify's measure; in tables of 8-bit operands",
+                kNoConfig, [](const BestRow& row) { return number(row.error); })
+              .at(106, 12, "error", error_cell<&BestRow::error>),
+          F::of("cublas_error", "number", "", "the same of cublasGemmEx's default", kNoRatio,
+                [](const BestRow& row) { return number(row.cublas_error); })
+              .at(107, 16, "cuBLAS error", error_cell<&BestRow::cublas_error>)};
+}
+
 }  // namespace
 
 std::span<const BestField> best_fields() {
   static const std::vector<BestField> kFields = [] {
     std::vector<BestField> all = problem_fields_of<BestRow, problem_of_best>();
-    for (const auto& part : {fields_of_time(), fields_of_proof(), fields_of_origin(),
-                             fields_without_pdl(), fields_of_calls(), fields_of_cards(),
-                             fields_of_epilogues(), fields_of_batches(), fields_of_price()}) {
+    for (const auto& part :
+         {fields_of_time(), fields_of_proof(), fields_of_origin(), fields_without_pdl(),
+          fields_of_calls(), fields_of_cards(), fields_of_epilogues(), fields_of_batches(),
+          fields_of_price(), fields_of_errors()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;
   }();
   return kFields;
-}
-
-double weighted_time_us(const BestField::Rows& rows) {
-  double sum_us = 0;
-  for (const BestRow* row : rows) sum_us += row->problem.weight * *row->time_us;
-  return sum_us;
-}
-
-double weighted_baseline_us(const BestField::Rows& rows, std::optional<Ratio> BestRow::*ratio) {
-  double sum_us = 0;
-  for (const BestRow* row : rows) {
-    sum_us += row->problem.weight * *row->time_us * (row->*ratio)->value;
-  }
-  return sum_us;
 }
 
 }  // namespace hgemm

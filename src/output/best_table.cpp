@@ -9,6 +9,7 @@
 #include <string>
 
 #include "output/best_fields.h"
+#include "output/best_totals.h"
 #include "output/text.h"
 #include "results/without_pdl.h"
 
