@@ -1,4 +1,4 @@
-// Notes below a table: rows that were measured in brief, and sums of 8-bit operands.
+// What tables say of rows that were measured in brief, and of 8-bit operands: sums and errors.
 #include <gmock/gmock.h>
 
 #include "output/emit.h"
@@ -33,6 +33,17 @@ TEST(BestInBrief, SaysHowFarRowsMayBeOff) {
                             HasSubstr("Sustained times of large shapes are too short")));
   for (BestRow& row : rows) row.regime = Regime::kBurst;
   EXPECT_THAT(text(), AllOf(HasSubstr("1 of 2 were measured in brief"), Not(HasSubstr("15 %"))));
+}
+
+TEST(BestOf8Bits, HasErrorsBesideSpeed) {
+  std::vector<BestRow> rows = {measured(128)};
+  rows[0].error = 0.0032;
+  rows[0].cublas_error = 0.0041;
+  const auto text = [&rows] { return format_best(rows, Format::kTable); };
+  EXPECT_THAT(text(), Not(HasSubstr("error")));
+  rows[0].problem.set_types(DataType::kE4m3);
+  EXPECT_THAT(text(),
+              AllOf(HasSubstr("cuBLAS error"), HasSubstr(" 0.0032 "), HasSubstr(" 0.0041 ")));
 }
 
 TEST(BestOf8Bits, SaysWhichSumsRowsHave) {
