@@ -398,7 +398,8 @@ void ProblemData::fill_factors(const Set& set, std::uint32_t& stream_id, const S
   poison_padding(set.scale_b.data(), of_b, DataType::kFp32, stream.get());
   if (set.library_scale_b.bytes() == 0) return;
   poison_all(set.library_scale_b, stream);
-  const StoredMatrices padded = scales_of_b(Scaling::kBlocks, problem_.n, problem_.k);
+  const StoredMatrices padded =
+      scales_of_b(problem_.for_cublaslt().scaling, problem_.n, problem_.k);
   const auto row_bytes = [](std::int64_t numbers) { return bytes_of(numbers, DataType::kFp32); };
   check(cudaMemcpy2DAsync(set.library_scale_b.data(), row_bytes(padded.leading), set.scale_b.data(),
                           row_bytes(of_b.leading), row_bytes(of_b.cols),

@@ -92,7 +92,7 @@ GemmProblem GemmProblem::merged() const {
 
 GemmProblem GemmProblem::for_cublaslt() const {
   GemmProblem given = *this;
-  if (is_of_blocks(scaling)) given.m = (m + 3) / 4 * 4;
+  if (is_of_blocks(scaling)) given.m = scale_leading(m);  // the rows of A whose scales have room
   if (scaling == Scaling::kPackedBlocks) given.scaling = Scaling::kBlocks;
   return given;
 }
