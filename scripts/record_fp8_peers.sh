@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Records the races of 8-bit operands against other people's kernels: referee-fp8.db in the folder
-# results/<GPU> ($2: another one), with the shapes that DeepGEMM publishes, also at 64 and 128 rows,
-# and the shapes of fp8.db that CUTLASS computes. The winners of fp8-blocks.db and fp8.db there meet
-# the peers at full effort. Shapes that these lack are tuned first. Needs a finished build folder, a
+# results/<GPU> ($2: another one), with the layers that DeepGEMM publishes at all numbers of rows of
+# fp8-blocks.yaml, and the shapes of fp8.db that CUTLASS computes. The winners of fp8-layers.db,
+# fp8-blocks.db and fp8.db there meet the peers at full effort. Shapes that these lack are tuned first. Needs a finished build folder, a
 # Hopper GPU, of which it uses one, and the folder PEERS with what examples/peers/build.sh built:
 #   export CUTLASS_DIR=... DEEP_GEMM_DIR=... PEERS="cutlass_fp8 deep_gemm_fp8"
 #   export DEEP_GEMM_LAYERS="7168_16384 4096_7168 24576_1536 2112_7168 7168_2048 32768_512"
@@ -24,8 +24,12 @@ layers="7168x16384 4096x7168 24576x1536 2112x7168 7168x2048 32768x512"
 groups=(
   "$(printf '4096x%s.e4m3.scaling-blocks ' $layers)"
   "4096x4096x4096.e4m3 8192x8192x8192.e4m3"
+  "$(printf '1x%s.e4m3.scaling-blocks ' $layers)"
+  "$(printf '16x%s.e4m3.scaling-blocks ' $layers)"
   "$(printf '64x%s.e4m3.scaling-blocks ' $layers)"
   "$(printf '128x%s.e4m3.scaling-blocks ' $layers)"
+  "$(printf '1024x%s.e4m3.scaling-blocks ' $layers)"
+  "$(printf '8192x%s.e4m3.scaling-blocks ' $layers)"
   # DeepGEMM's kernel for scales of every row stores fp32.
   "4096x4096x7168.e4m3.dfp32.scaling-row_blocks 4096x4096x7168.e4m3.scaling-row_blocks"
   "4096x4096x4096.e4m3.accfast 8192x8192x8192.e4m3.accfast 64x4096x7168.e4m3.scaling-tensor"
@@ -34,7 +38,7 @@ groups=(
 
 db=recording-fp8.db
 known=()
-for name in fp8-blocks fp8 referee-fp8; do
+for name in fp8-layers fp8-blocks fp8 referee-fp8; do
   if [[ -e $name.db ]]; then known+=("$name.db"); fi
 done
 if [[ ! -e $db ]] && ((${#known[@]})); then

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,8 @@ class Bundle:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._handle: int | None = None
-        self._is_in_use = False  # by torch.ops.hgemm_tune
+        #: of torch.ops.hgemm_tune, while that takes kernels from it: tells of misses it has counted
+        self._user: Callable[[], None] | None = None
         #: where it was read from
         self.path = Path(path)
         handle = ctypes.c_void_p()
@@ -138,6 +140,8 @@ class Bundle:
 
         As a file it is what `hgemm-tune --misses` reads.
         """
+        if self._user is not None:
+            self._user()
         needed = ctypes.c_size_t()
         text = ctypes.create_string_buffer(1 << 16)
         while True:
@@ -151,7 +155,7 @@ class Bundle:
 
     def close(self) -> None:
         """Unloads its kernels. Graphs that were captured with them must not run any more."""
-        if self._is_in_use:
+        if self._user is not None:
             raise HgemmTuneError(f"{self.path}: torch.ops.hgemm_tune takes kernels from it; call "
                                  "hgemm_tune.use(None) first")
         if self._handle is not None:

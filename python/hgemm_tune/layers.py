@@ -16,20 +16,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
-from torch.autograd import forward_ad
 from torch.nn import functional as F
+
+from .left import is_transformed
 
 _ops = torch.ops.hgemm_tune  # defined by pytorch.py
 #: The operator's activations, by name.
 ACTIVATIONS: dict[str | None, Callable[[torch.Tensor], torch.Tensor]] = {
     None: lambda y: y, "relu": F.relu, "silu": F.silu, "gelu": F.gelu,
     "gelu_tanh": lambda y: F.gelu(y, approximate="tanh")}
-
-
-def _is_transformed() -> bool:
-    """Whether torch.func or forward-mode differentiation is at work: the operator has formulas for
-    gradients in reverse only, and would lose the others without a word."""
-    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
 
 
 def _no_row_is_left() -> bool:
@@ -59,12 +54,19 @@ class TunedLinear(torch.nn.Linear):
     """torch.nn.Linear, computed by the operator. patch() makes layers to this, unpatch() back."""
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        if _is_left(input, self) or (not torch.compiler.is_compiling() and _is_transformed()):
-            return super().forward(input)
-        # What linear() chooses by the same question; one look-up less for each call.
-        if torch.is_grad_enabled():
-            return _ops.linear.default(input, self.weight, self.bias)
-        return _ops._linear.default(input, self.weight, self.bias)
+        if torch.compiler.is_compiling():
+            if _is_left(input, self):
+                return super().forward(input)
+            # What linear() chooses by the same question; one look-up less for each call.
+            operator = _ops.linear if torch.is_grad_enabled() else _ops._linear
+            return operator.default(input, self.weight, self.bias)
+        # torch.nn.Module looks for a parameter last of all, which takes ten times as long. Some
+        # programs make plain attributes of parameters.
+        own = self._parameters
+        weight = own["weight"] if "weight" in own else self.weight
+        bias = own["bias"] if "bias" in own else self.bias
+        operator = _ops.linear if torch.is_grad_enabled() else _ops._linear
+        return operator.default._op(input, weight, bias)  # what calling it calls
 
 
 # ---- Weights one after another ----
@@ -74,7 +76,7 @@ def _runs_in_one_product(input: torch.Tensor, layer: torch.nn.Linear) -> bool:
     """Gradients belong to each weight, so where they are recorded each layer is computed. `layer`
     is one of them."""
     return not (torch.is_grad_enabled() or _is_left(input, layer)
-                or (not torch.compiler.is_compiling() and _is_transformed()))
+                or (not torch.compiler.is_compiling() and is_transformed()))
 
 
 def _put_together(parts: list[torch.nn.Parameter]) -> None:

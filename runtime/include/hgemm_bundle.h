@@ -150,6 +150,15 @@ HGEMM_BUNDLE_API int hgemm_bundle_plan_launch(hgemm_bundle_plan* plan, void* str
                                               const hgemm_tuned_operands* operands, void* workspace,
                                               size_t workspace_bytes);
 
+/* What a launch of a plan with these flags would return for a problem, whose `m` is read, at
+ * operands that lie at multiples of 16 bytes. Needs no driver, and counts no miss. */
+HGEMM_BUNDLE_API int hgemm_bundle_status_of(const hgemm_bundle* bundle,
+                                            const hgemm_tuned_problem* problem, unsigned flags);
+/* Counts what `count` such launches would, if they are misses: for callers that have asked, and
+ * compute the problem in another way from then on. */
+HGEMM_BUNDLE_API int hgemm_bundle_count_misses(hgemm_bundle* bundle,
+                                               const hgemm_tuned_problem* problem, unsigned flags,
+                                               int64_t count);
 /* The misses: problems that no kernel computes, or that were not tuned where only gains are wanted,
  * with the number of their launches, as a YAML file that `hgemm-tune --misses` reads. *bytes is the
  * number of bytes of the text with the zero at its end; it is written to `text` if `capacity` is

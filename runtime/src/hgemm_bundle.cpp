@@ -207,6 +207,23 @@ int hgemm_bundle_plan_workspace_bytes_at(hgemm_bundle_plan* plan, int64_t m,
   return guarded([&] { return plan->plan.workspace_bytes(m, *operands, bytes); });
 }
 
+int hgemm_bundle_status_of(const hgemm_bundle* bundle, const hgemm_tuned_problem* problem,
+                           unsigned flags) {
+  if (bundle == nullptr || problem == nullptr) return report({HGEMM_TUNED_NULL_POINTER});
+  return guarded([&]() -> Outcome {
+    return {bundle->opened.status_of(*problem, (flags & HGEMM_BUNDLE_ONLY_GAINS) != 0)};
+  });
+}
+
+int hgemm_bundle_count_misses(hgemm_bundle* bundle, const hgemm_tuned_problem* problem,
+                              unsigned flags, int64_t count) {
+  if (bundle == nullptr || problem == nullptr) return report({HGEMM_TUNED_NULL_POINTER});
+  return guarded([&]() -> Outcome {
+    bundle->opened.count_misses(*problem, (flags & HGEMM_BUNDLE_ONLY_GAINS) != 0, count);
+    return {};
+  });
+}
+
 int hgemm_bundle_plan_count_miss(hgemm_bundle_plan* plan, int64_t m) {
   if (plan == nullptr) return report({HGEMM_TUNED_NULL_POINTER});
   return guarded([&] {

@@ -8,11 +8,17 @@
 #include <utility>
 
 #include "gemm/problem.h"
+#include "hgemm_bundle.h"
 
 namespace hgemm_runtime {
 
 /// The problem of the C interface as the rest of the project describes it.
 hgemm::GemmProblem gemm_problem(const hgemm::ProblemExtents& p, const hgemm::GemmKind& kind);
+
+/// Whether what returns this status is one, which a tune would help.
+inline bool is_miss(int status) {
+  return status == HGEMM_TUNED_NO_KERNEL || status == HGEMM_BUNDLE_NOT_TUNED;
+}
 
 class Misses {
  public:

@@ -9,7 +9,7 @@ using namespace hgemm;
 
 namespace {
 
-int status_of(Misfit misfit) {
+int status_of_misfit(Misfit misfit) {
   switch (misfit) {
     case Misfit::kNone:
       return HGEMM_TUNED_OK;
@@ -65,6 +65,39 @@ hgemm_tuned_selection OpenedBundle::select(const hgemm_tuned_problem& problem) c
   return selection;
 }
 
+int OpenedBundle::status_of(const Choice& choice, const ProblemExtents& p, const GemmKind& kind,
+                            bool only_gains) const {
+  if (choice.row == nullptr || !only_gains) return choice.status;
+  // All its kernels give the same bits, and another library would not: at every M or at none.
+  if (content_.batch_invariant) {
+    return has_tuned(p, kind) ? int{choice.status} : HGEMM_BUNDLE_NOT_TUNED;
+  }
+  // A kernel of a smaller M, or of another N and K, was never timed on such a problem.
+  const bool is_near =
+      choice.source == HGEMM_TUNED_EXACT ||
+      (choice.source == HGEMM_TUNED_BUCKET && is_in_bucket(choice.row->problem.m, p.m));
+  if (!is_near) return HGEMM_BUNDLE_NOT_TUNED;
+  return choice.row->gain ? int{HGEMM_TUNED_OK} : int{HGEMM_BUNDLE_NO_GAIN};
+}
+
+int OpenedBundle::status_of(const hgemm_tuned_problem& problem, bool only_gains) const {
+  if (const int status = hgemm_tuned_problems::check(&problem); status != HGEMM_TUNED_OK) {
+    return status;
+  }
+  const ProblemExtents p = hgemm_tuned_problems::extents_of(problem);
+  if (why_unsupported(p) != nullptr) return HGEMM_TUNED_BAD_PROBLEM;
+  const GemmKind kind = hgemm_tuned_problems::kind_of(problem);
+  return status_of(choose(p, kind, {}), p, kind, only_gains);
+}
+
+void OpenedBundle::count_misses(const hgemm_tuned_problem& problem, bool only_gains,
+                                long long count) {
+  if (!is_miss(status_of(problem, only_gains))) return;
+  const GemmProblem missed = gemm_problem(hgemm_tuned_problems::extents_of(problem),
+                                          hgemm_tuned_problems::kind_of(problem));
+  misses_.counter_of(missed).fetch_add(count, std::memory_order_relaxed);
+}
+
 Outcome OpenedBundle::check(const DeviceFacts& device, unsigned flags) const {
   Validity accepted = content_.validity;
   if ((flags & HGEMM_BUNDLE_ANY_GPU) != 0) {
@@ -75,7 +108,7 @@ Outcome OpenedBundle::check(const DeviceFacts& device, unsigned flags) const {
     accepted.driver_min = accepted.driver_max = device.driver;
   }
   const DeviceFit fit = fit_of(accepted, content_.compiler, device);
-  return {status_of(fit.misfit), fit.reason};
+  return {status_of_misfit(fit.misfit), fit.reason};
 }
 
 Outcome OpenedBundle::prepare(int ordinal, unsigned flags) {

@@ -32,6 +32,11 @@ class OpenedBundle {
   /// Whether a problem of that kind with this N and K was tuned, for any M.
   bool has_tuned(const hgemm::ProblemExtents& p, const hgemm::GemmKind& kind) const;
   hgemm_tuned_selection select(const hgemm_tuned_problem& problem) const;
+  /// HGEMM_TUNED_OK if a choice is launched: what only_gains leaves of it.
+  int status_of(const Choice& choice, const hgemm::ProblemExtents& p, const hgemm::GemmKind& kind,
+                bool only_gains) const;
+  /// The same of a problem at operands that lie at multiples of 16 bytes.
+  int status_of(const hgemm_tuned_problem& problem, bool only_gains) const;
 
   /// Whether the bundle is valid for a device; `flags` are those of hgemm_bundle_check().
   Outcome check(const hgemm::DeviceFacts& device, unsigned flags) const;
@@ -40,6 +45,8 @@ class OpenedBundle {
   LoadedDevice* device(int device) const;
 
   Misses& misses() { return misses_; }
+  /// As that many launches would, if it is one.
+  void count_misses(const hgemm_tuned_problem& problem, bool only_gains, long long count);
   std::string misses_text() const { return misses_.yaml(path_); }
 
  private:

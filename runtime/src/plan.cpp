@@ -22,10 +22,6 @@ constexpr std::size_t kMostEntries = 1024;
 
 bool is_b(const MatrixMap& map) { return std::strcmp(map.name, "B") == 0; }
 
-bool is_miss(int status) {
-  return status == HGEMM_TUNED_NO_KERNEL || status == HGEMM_BUNDLE_NOT_TUNED;
-}
-
 /// All that the choice of a kernel depends on of addresses. B's are the plan's.
 std::uint64_t offsets_of(const Operands& operands) {
   std::uint64_t offsets = 0;
@@ -50,20 +46,6 @@ TensorMap Plan::encode(const Entry& entry, const MatrixMap& map, bool* ok) const
   return hgemm_tuned_table::encode(device_.driver.encode_tensor_map, map, ok);
 }
 
-int Plan::status_of(const Choice& choice, const ProblemExtents& p, const GemmKind& kind) const {
-  if (choice.row == nullptr || !only_gains_) return choice.status;
-  // All its kernels give the same bits, and another library would not: at every M or at none.
-  if (bundle_.content().batch_invariant) {
-    return bundle_.has_tuned(p, kind) ? int{choice.status} : HGEMM_BUNDLE_NOT_TUNED;
-  }
-  // A kernel of a smaller M, or of another N and K, was never timed on such a problem.
-  const bool is_near =
-      choice.source == HGEMM_TUNED_EXACT ||
-      (choice.source == HGEMM_TUNED_BUCKET && is_in_bucket(choice.row->problem.m, p.m));
-  if (!is_near) return HGEMM_BUNDLE_NOT_TUNED;
-  return choice.row->gain ? int{HGEMM_TUNED_OK} : int{HGEMM_BUNDLE_NO_GAIN};
-}
-
 std::unique_ptr<Plan::Entry> Plan::make_entry(std::int64_t m, const Operands& operands) const {
   auto entry = std::make_unique<Entry>();
   hgemm_tuned_problem problem = problem_;
@@ -75,9 +57,9 @@ std::unique_ptr<Plan::Entry> Plan::make_entry(std::int64_t m, const Operands& op
   }
   const GemmKind kind = hgemm_tuned_problems::kind_of(problem);
   entry->choice = bundle_.choose(entry->extents, kind, operands);
-  entry->status = status_of(entry->choice, entry->extents, kind);
+  entry->status = bundle_.status_of(entry->choice, entry->extents, kind, only_gains_);
   if (is_miss(entry->status)) {
-    if (is_miss(status_of(bundle_.choose(entry->extents, kind, {}), entry->extents, kind))) {
+    if (is_miss(bundle_.status_of(problem, only_gains_))) {
       entry->misses = &bundle_.misses().counter_of(gemm_problem(entry->extents, kind));
     } else {  // a tune, whose operands are aligned, would find what is there
       entry->status = HGEMM_TUNED_MISALIGNED;

@@ -52,8 +52,6 @@ class Plan {
   const Entry& entry_of(std::int64_t m, const hgemm::Operands& operands,
                         std::unique_ptr<Entry>& own);
   std::unique_ptr<Entry> make_entry(std::int64_t m, const hgemm::Operands& operands) const;
-  int status_of(const Choice& choice, const hgemm::ProblemExtents& p,
-                const hgemm::GemmKind& kind) const;
   hgemm::TensorMap encode(const Entry& entry, const hgemm::MatrixMap& map, bool* ok) const;
   Outcome enqueue(const Entry& entry, CUstream stream, const hgemm::Operands& operands,
                   void* workspace) const;

@@ -17,6 +17,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -46,11 +47,15 @@ std::shared_ptr<Serving> serving() {
 }
 
 /// As torch names them, which has two kinds of GELU.
-std::int32_t activation_of(const std::string& name) {
+std::optional<std::int32_t> known_activation(std::string_view name) {
   if (name == "relu") return HGEMM_TUNED_RELU;
   if (name == "gelu") return HGEMM_TUNED_GELU_ERF;
   if (name == "gelu_tanh") return HGEMM_TUNED_GELU;
   if (name == "silu") return HGEMM_TUNED_SILU;
+  return std::nullopt;
+}
+std::int32_t activation_of(const std::string& name) {
+  if (const auto activation = known_activation(name)) return *activation;
   refuse("there is no activation \"" + name + "\": name relu, gelu, gelu_tanh or silu, or none");
 }
 
@@ -387,6 +392,23 @@ void choose_gated(StableValue* stack, std::uint64_t, std::uint64_t) {
   stack[0] = gated(Tensor(inner[0]), n, arguments.activation).release();
 }
 
+/// As a call has it whose activation is known.
+std::optional<Weight> weight_of(const hgemm_torch_linear& call) {
+  const auto activation = call.activation != nullptr
+                              ? known_activation(call.activation)
+                              : std::optional<std::int32_t>(HGEMM_TUNED_NO_ACTIVATION);
+  if (!activation) return std::nullopt;
+  return Weight{.n = call.n,
+                .k = call.k,
+                .lda = call.k,
+                .ldb = call.k,
+                .dtype = call.is_bf16 != 0 ? HGEMM_TUNED_BF16 : HGEMM_TUNED_FP16,
+                .layout = HGEMM_TUNED_TN,
+                .bias = call.has_bias != 0 ? HGEMM_TUNED_BIAS_ALONG_N : HGEMM_TUNED_NO_BIAS,
+                .activation = *activation,
+                .gate = HGEMM_TUNED_NO_GATE};
+}
+
 void define_operators() {
   const TorchAbi& t = torch();
   constexpr int kLine = 0;
@@ -458,4 +480,16 @@ void hgemm_torch_counts(std::int64_t* tuned_calls, std::int64_t* other_calls) {
   const std::shared_ptr<Serving> active = serving();
   *tuned_calls = active != nullptr ? active->tuned_calls() : 0;
   *other_calls = active != nullptr ? active->other_calls() : 0;
+}
+
+int hgemm_torch_leaves(const hgemm_torch_linear* call) {
+  const std::shared_ptr<Serving> active = serving();
+  const std::optional<Weight> weight = weight_of(*call);
+  return active == nullptr || (weight && active->leaves(*weight, call->m));
+}
+
+void hgemm_torch_count(const hgemm_torch_linear* call, std::int64_t count) {
+  const std::shared_ptr<Serving> active = serving();
+  const std::optional<Weight> weight = weight_of(*call);
+  if (active != nullptr && weight) active->count_left(*weight, call->m, count);
 }

@@ -23,6 +23,21 @@ void* data_of(const Tensor& tensor) {
   return data;
 }
 
+hgemm_tuned_problem problem_of(const Weight& w, std::int64_t m) {
+  hgemm_tuned_problem problem{};
+  problem.m = m;
+  problem.n = w.n;
+  problem.k = w.k;
+  problem.dtype = w.dtype;
+  problem.lda = w.lda;
+  problem.ldb = w.ldb;
+  problem.layout = w.layout;
+  problem.bias = w.bias;
+  problem.activation = w.activation;
+  problem.gate = w.gate;
+  return problem;
+}
+
 }  // namespace
 
 std::size_t WeightHash::operator()(const Weight& w) const {
@@ -49,16 +64,7 @@ Serving::Plan Serving::plan_of(const Weight& w, void* stream) {
     const std::shared_lock lock(plans_mutex_);
     if (const auto found = plans_.find(w); found != plans_.end()) return found->second;
   }
-  hgemm_tuned_problem problem{};
-  problem.n = w.n;
-  problem.k = w.k;
-  problem.dtype = w.dtype;
-  problem.lda = w.lda;
-  problem.ldb = w.ldb;
-  problem.layout = w.layout;
-  problem.bias = w.bias;
-  problem.activation = w.activation;
-  problem.gate = w.gate;
+  const hgemm_tuned_problem problem = problem_of(w, 0);
   hgemm_bundle_plan* created = nullptr;
   const auto create = [&] {
     return hgemm_bundle_plan_create(bundle_, w.device, &problem, w.data, flags_, &created);
@@ -70,6 +76,17 @@ Serving::Plan Serving::plan_of(const Weight& w, void* stream) {
   const std::unique_lock lock(plans_mutex_);
   if (plans_.size() >= kMostPlans) plans_.clear();  // calls that use one hold it
   return plans_.try_emplace(w, std::move(plan)).first->second;
+}
+
+bool Serving::leaves(const Weight& weight, std::int64_t m) const {
+  const hgemm_tuned_problem problem = problem_of(weight, m);
+  return hgemm_bundle_status_of(bundle_, &problem, flags_) != HGEMM_TUNED_OK;
+}
+
+void Serving::count_left(const Weight& weight, std::int64_t m, std::int64_t count) {
+  others_.fetch_add(count, std::memory_order_relaxed);
+  const hgemm_tuned_problem problem = problem_of(weight, m);
+  hgemm_bundle_count_misses(bundle_, &problem, flags_, count);
 }
 
 Serving::~Serving() {

@@ -464,7 +464,8 @@ class HostTime(unittest.TestCase):
         return {way: us[way] for way in ways}
 
     def test_each_product_and_a_miss_are_compared(self):
-        us = {"F.linear": 9.0, "operator": 9.5, "nn.Linear": 20.0, "patched": 18.0}
+        us = {"F.linear": 9.0, "operator": 9.5, "nn.Linear": 20.0, "patched": 18.0,
+              "torch.ops.aten.linear": 9.25}
         page = self.page(us, FOLDER / "tuned.hgb")
         self.assertRegex(page, r"\| kernels \| \d+ shapes tuned on NVIDIA H200.* SHA-256 \w{12} "
                                r"\|\n\| recorded by \| `host_time.py tuned.hgb` \|\n\n")
@@ -476,10 +477,13 @@ class HostTime(unittest.TestCase):
         self.assertIn("\n| 16x1000x1000, which was not tuned | torch | 9.00 |", page)
         rows = [line for line in page.splitlines() if line.startswith("|")]
         self.assertEqual({row.count("|") for row in rows}, {3, 11})
-        self.assertRegex(page.splitlines()[-1], r"^The largest `more` is 0.50 us \(operator beside "
+        verdict, of_torch = page.splitlines()[-3::2]
+        self.assertRegex(verdict, r"^The largest `more` is 0.50 us \(operator beside "
                          r"F.linear, .*\) and -2.00 us \(patched beside nn.Linear, .*\): within 1 ")
+        self.assertIn("`torch.ops.aten.linear`, which computes the same, takes 0.25 us more than "
+                      "`F.linear` (16x1000x1000, which was not tuned)", of_torch)
         us["patched"] = 21.01
-        self.assertRegex(self.page(us, FOLDER / "tuned.hgb").splitlines()[-1],
+        self.assertRegex(self.page(us, FOLDER / "tuned.hgb").splitlines()[-3],
                          r"and 1.01 us \(.*\): \*\*not\*\* within 1 us of torch\.$")
 
     def test_a_time_is_the_mean_of_a_row_of_calls(self):

@@ -143,6 +143,28 @@ TEST_F(BundleLaunch, OnlyGainsIfAsked) {
   EXPECT_EQ(launch(plan_of(c_problem(0, 512, 640), HGEMM_BUNDLE_ONLY_GAINS), 256), 0);
 }
 
+TEST_F(BundleLaunch, WhatALaunchWouldReturnIsKnownBefore) {
+  const auto status = [&](const hgemm_tuned_problem& problem, unsigned flags) {
+    return hgemm_bundle_status_of(opened.bundle, &problem, flags);
+  };
+  EXPECT_EQ(status(c_problem(1, 512, 640), 0), 0);
+  EXPECT_EQ(status(c_problem(1, 512, 640), HGEMM_BUNDLE_ONLY_GAINS), HGEMM_BUNDLE_NO_GAIN);
+  EXPECT_EQ(status(c_problem(256, 512, 640), HGEMM_BUNDLE_ONLY_GAINS), 0);
+  EXPECT_EQ(status(c_problem(63, 512, 640), HGEMM_BUNDLE_ONLY_GAINS), HGEMM_BUNDLE_NOT_TUNED);
+  EXPECT_EQ(status(c_problem(64, 511, 640), 0), HGEMM_TUNED_NO_KERNEL);
+  EXPECT_EQ(status(c_problem(0, 512, 640), 0), HGEMM_TUNED_BAD_PROBLEM);
+  EXPECT_THAT(opened.misses(), HasSubstr("shapes: []"));
+  const auto count = [&](const hgemm_tuned_problem& problem, std::int64_t calls) {
+    return hgemm_bundle_count_misses(opened.bundle, &problem, HGEMM_BUNDLE_ONLY_GAINS, calls);
+  };
+  EXPECT_EQ(count(c_problem(63, 512, 640), 3), 0);
+  EXPECT_EQ(count(c_problem(63, 512, 640), 4), 0);
+  EXPECT_EQ(count(c_problem(256, 512, 640), 5), 0) << "none, so nothing is counted";
+  EXPECT_THAT(opened.misses(), HasSubstr("m: 63, n: 512, k: 640, weight: 7}"));
+  EXPECT_THAT(opened.misses(), Not(HasSubstr("m: 256,")));
+  EXPECT_EQ(hgemm_bundle_status_of(opened.bundle, nullptr, 0), HGEMM_TUNED_NULL_POINTER);
+}
+
 TEST_F(BundleLaunch, OnlyGainsAreNearATunedProblem) {
   hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 640), HGEMM_BUNDLE_ONLY_GAINS);
   EXPECT_EQ(launch(plan, 64), 0) << "a quarter of the tuned 256 rows";
