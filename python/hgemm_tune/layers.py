@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn import functional as F
 
-from .left import is_transformed
+from .left import Calls, OfLayer, Shapes, can_be_known, is_transformed
 
 _ops = torch.ops.hgemm_tune  # defined by pytorch.py
 #: The operator's activations, by name.
@@ -53,6 +53,9 @@ def _is_left(input: torch.Tensor, layer: torch.nn.Linear) -> bool:
 class TunedLinear(torch.nn.Linear):
     """torch.nn.Linear, computed by the operator. patch() makes layers to this, unpatch() back."""
 
+    #: Which calls torch computes at once; each layer has its own from its first call on.
+    _left: dict[tuple[torch.Size, torch.dtype, bool], Calls | None] = {}
+
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         if torch.compiler.is_compiling():
             if _is_left(input, self):
@@ -65,8 +68,36 @@ class TunedLinear(torch.nn.Linear):
         own = self._parameters
         weight = own["weight"] if "weight" in own else self.weight
         bias = own["bias"] if "bias" in own else self.bias
-        operator = _ops.linear if torch.is_grad_enabled() else _ops._linear
-        return operator.default._op(input, weight, bias)  # what calling it calls
+        if not can_be_known(input):
+            operator = _ops.linear if torch.is_grad_enabled() else _ops._linear
+            return operator.default._op.called(input, weight, bias, None)
+        key = (input.shape, input.dtype, input.is_cuda)
+        try:
+            calls = self._left[key]
+        except KeyError:
+            calls = self._find(key, weight, bias)
+        if calls is not None and input.is_contiguous():
+            try:
+                y = F.linear(input, weight, bias)
+            except RuntimeError:  # for which the operator has words of its own
+                pass
+            else:
+                calls.count()
+                return y
+        return _ops._linear.default._op.called(input, weight, bias, None)
+
+    def _find(self, key: tuple[torch.Size, torch.dtype, bool], weight: torch.Tensor,
+              bias: torch.Tensor | None) -> Calls | None:
+        """Whether torch computes a call, which is to be told without a question from now on."""
+        if "_left" not in self.__dict__:
+            self._left = OfLayer()
+        shape, dtype, is_cuda = key
+        is_known = type(weight) in (torch.Tensor, torch.nn.Parameter) and weight.is_contiguous()
+        left = _ops._linear.default._op.left
+        calls = left.calls_of(Shapes(shape, weight.shape, dtype, bias is None, is_cuda, None)
+                              ) if is_known else None
+        self._left[key] = calls
+        return calls
 
 
 # ---- Weights one after another ----
@@ -356,6 +387,7 @@ def separate(model: torch.nn.Module) -> list[torch.nn.Linear]:
         if type(module) is SiblingLinear:
             del module._siblings, module._place
         if type(module) in (TunedLinear, SiblingLinear):
+            module.__dict__.pop("_left", None)
             module.__class__ = torch.nn.Linear
             layers.append(module)
     return layers

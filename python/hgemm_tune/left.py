@@ -11,25 +11,41 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch.autograd import forward_ad
 from torch.nn import functional as F
 
-#: the shapes of x and of the weight, the type of x, whether there is no bias, whether they are on a
-#: CUDA device, the activation
-_Key = tuple[torch.Size, torch.Size, torch.dtype, bool, bool, str | None]
-#: Tensors of other types may compute something else. FakeTensors have shapes that are not known.
-_PLAIN = frozenset({torch.Tensor, torch.nn.Parameter})
-#: Prompts have many lengths. Beyond this many shapes, all are found anew.
-_MOST = 4096
+
+class Shapes(NamedTuple):
+    """All that decides whether torch computes a call whose tensors are contiguous."""
+
+    x: torch.Size
+    weight: torch.Size
+    dtype: torch.dtype  #: of x
+    has_no_bias: bool
+    is_cuda: bool
+    activation: str | None
 
 
-def is_transformed() -> bool:
-    """Whether torch.func or forward-mode differentiation is at work: the operator has formulas for
-    gradients in reverse only, and would lose the others without a word."""
-    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
+class Calls:
+    """A counter of calls, which any thread may count."""
+
+    __slots__ = ("count", "_numbers_taken")
+
+    def __init__(self) -> None:
+        #: counts one
+        self.count: Callable[[], int] = itertools.count().__next__
+        self._numbers_taken = 0
+
+    def new(self) -> int:
+        """Those since the last time. Takes a number itself."""
+        number = self.count()
+        calls, self._numbers_taken = number - self._numbers_taken, number + 1
+        return calls
 
 
 class _Call(ctypes.Structure):
@@ -40,11 +56,48 @@ class _Call(ctypes.Structure):
                 ("activation", ctypes.c_char_p)]
 
 
-def _call_of(key: _Key) -> _Call:
-    x, weight, dtype, has_no_bias, _, activation = key
-    return _Call(m=x[:-1].numel(), n=weight[0], k=weight[1], is_bf16=dtype is torch.bfloat16,
-                 has_bias=not has_no_bias,
-                 activation=None if activation is None else activation.encode())
+def _call_of(of: Shapes) -> _Call:
+    return _Call(m=of.x[:-1].numel(), n=of.weight[0], k=of.weight[1],
+                 is_bf16=of.dtype is torch.bfloat16, has_bias=not of.has_no_bias,
+                 activation=None if of.activation is None else of.activation.encode())
+
+
+def is_transformed() -> bool:
+    """Whether torch.func or forward-mode differentiation is at work: the operator has formulas for
+    gradients in reverse only, and would lose the others without a word."""
+    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
+
+
+# Each call asks for these, so they have names that are found at once.
+_Plain, _has_gradients = torch.Tensor, torch.is_grad_enabled
+_is_traced, _is_cast = torch._C._len_torch_dispatch_stack, torch._C._is_any_autocast_enabled
+
+
+def can_be_known(x: torch.Tensor) -> bool:
+    """Whether shapes decide who computes a call. Gradients may have kernels where the product has
+    none; what traces calls is to see the operator; autocast may ask for a type that has a kernel;
+    and tensors of other types may compute something else, or have shapes that are not known."""
+    return type(x) is _Plain and not (_has_gradients() or _is_traced() or _is_cast())
+
+
+class OfLayer(dict):
+    """What is known of a layer, whose weight and bias have one shape: by shape and type of x, and
+    whether that is on a CUDA device. A copy of the layer finds it anew."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        _of_layers.add(self)
+
+    def __reduce__(self):
+        return OfLayer, ()
+
+    __hash__ = object.__hash__  # by identity, as those are forgotten that are still there
+
+
+_of_layers: weakref.WeakSet[OfLayer] = weakref.WeakSet()
+
+#: Prompts have many lengths. Beyond this many shapes, all are found anew.
+_MOST = 4096
 
 
 class Left:
@@ -57,21 +110,26 @@ class Left:
             function.argtypes, function.restype = [ctypes.POINTER(_Call), *more], result
         self._glue = glue
         self._activations = activations
-        #: of shapes that torch computes, a counter of their calls; None of those of the operator
-        self._calls: dict[_Key, Iterator[int] | None] = {}
+        self._calls: dict[Shapes, Calls | None] = {}
+
+    def calls_of(self, shapes: Shapes) -> Calls | None:
+        """What counts the calls of these shapes, if torch computes them; None: the operator does."""
+        if shapes in self._calls:
+            return self._calls[shapes]
+        if len(self._calls) >= _MOST:
+            self.forget()
+        x, weight, dtype, _, is_cuda, activation = shapes
+        is_linear = len(x) > 0 and len(weight) == 2 and activation in self._activations
+        is_left = is_linear and (not is_cuda or dtype not in (torch.bfloat16, torch.float16)
+                                 or self._glue.hgemm_torch_leaves(_call_of(shapes)) != 0)
+        self._calls[shapes] = Calls() if is_left else None
+        return self._calls[shapes]
 
     def before(self, operator: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
         """linear() or _linear(), which calls torch at once where it is known that torch computes.
-
-        Such a call is counted. With gradients there may be kernels for these; what traces calls is
-        to see the operator; and autocast may ask for a type that has a kernel. Each call asks all
-        this, so it has all names in its reach.
-        """
-        kept, activations, find = self._calls, self._activations, self._find
-        plain, plain_or_parameter = torch.Tensor, _PLAIN
-        has_gradients = torch.is_grad_enabled
-        is_traced, is_cast = torch._C._len_torch_dispatch_stack, torch._C._is_any_autocast_enabled
-        by_torch = F.linear
+        The first call of its shapes is the operator's."""
+        kept, activations, by_torch = self._calls, self._activations, F.linear
+        plain = frozenset({torch.Tensor, torch.nn.Parameter})
 
         def called(x, weight, bias, activation):
             if is_transformed() and activation in activations:
@@ -80,49 +138,38 @@ class Left:
 
         @functools.wraps(operator)
         def call(x, weight, bias=None, activation=None):
-            if (type(x) is not plain or type(weight) not in plain_or_parameter or has_gradients()
-                    or is_traced() or is_cast()):
+            if not can_be_known(x) or type(weight) not in plain:
                 return called(x, weight, bias, activation)
-            key = (x.shape, weight.shape, x.dtype, bias is None, x.is_cuda, activation)
+            shapes = (x.shape, weight.shape, x.dtype, bias is None, x.is_cuda, activation)
             try:
-                calls = kept[key]
+                calls = kept[shapes]
             except KeyError:
-                calls = None
-                find(key)
+                y = called(x, weight, bias, activation)  # which raises what is wrong with them
+                self.calls_of(Shapes(*shapes))
+                return y
             if calls is None or not (x.is_contiguous() and weight.is_contiguous()):
                 return called(x, weight, bias, activation)
             try:
                 y = by_torch(x, weight, bias)
             except RuntimeError:  # for which the operator has words of its own
                 return called(x, weight, bias, activation)
-            next(calls)
+            calls.count()
             return y if activation is None else activations[activation](y)
 
-        call.left = self
+        call.left, call.called = self, called
         return call
-
-    def _find(self, key: _Key) -> None:
-        """What the operator does with calls of these shapes, from the next one on."""
-        x, weight, dtype, _, is_cuda, activation = key
-        if len(self._calls) >= _MOST:
-            self.tell()
-            self._calls.clear()
-        is_linear = len(x) > 0 and len(weight) == 2 and activation in self._activations
-        is_left = is_linear and (not is_cuda or dtype not in (torch.bfloat16, torch.float16)
-                                 or self._glue.hgemm_torch_leaves(_call_of(key)) != 0)
-        self._calls[key] = itertools.count() if is_left else None
 
     def tell(self) -> None:
         """Adds the calls that were counted here to those of the bundle in use."""
-        for key, calls in list(self._calls.items()):
-            if calls is None or not key[4]:  # calls on CPUs are not counted
-                continue
-            self._calls[key] = itertools.count()
-            count = next(calls)
-            if count > 0:
-                self._glue.hgemm_torch_count(_call_of(key), count)
+        for shapes, calls in list(self._calls.items()):
+            if calls is not None and shapes.is_cuda:  # calls on CPUs are not counted
+                new = calls.new()
+                if new > 0:
+                    self._glue.hgemm_torch_count(_call_of(shapes), new)
 
     def forget(self) -> None:
         """To be called before another bundle is in use."""
         self.tell()
         self._calls.clear()
+        for of_layer in list(_of_layers):
+            of_layer.clear()

@@ -5,7 +5,9 @@ left_test.py BUILD PROGRAM. Exits with 77 where torch 2.11 is missing (support.p
 """
 
 import copy
+import io
 import unittest
+from unittest import mock
 
 import support
 
@@ -13,6 +15,8 @@ BUILD, PROGRAM, _folder = support.begin_without_gpu()
 
 import hgemm_tune.pytorch  # noqa: E402
 import torch  # noqa: E402
+from hgemm_tune import left as left_module  # noqa: E402
+from hgemm_tune.left import Left, Shapes  # noqa: E402
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
@@ -117,17 +121,118 @@ class KnownCalls(unittest.TestCase):
 
 
 class PatchedLayers(unittest.TestCase):
+    def setUp(self):
+        hgemm_tune.pytorch._left.forget()
+        self.layer = torch.nn.Linear(64, 32, dtype=torch.bfloat16)
+        self.tuned = copy.deepcopy(self.layer)
+        self.tuned.__class__ = hgemm_tune.pytorch.TunedLinear
+
+    def check(self, x, reaches, tuned=None):
+        y, has_reached = reaches_operator(lambda: (tuned or self.tuned)(x))
+        torch.testing.assert_close(y, self.layer(x), rtol=0, atol=0)
+        self.assertEqual(has_reached, reaches)
+
+    def test_what_torch_computes_does_not_reach_the_operator(self):
+        with torch.no_grad():
+            self.check(normal(5, 64), False)
+            self.check(normal(2, 5, 64), False)
+            self.check(normal(64, 5).t(), True)
+        self.check(normal(5, 64), True)
+
+    @torch.no_grad()
+    def test_another_bundle_is_asked_anew(self):
+        asked = []
+        with mock.patch.object(hgemm_tune.pytorch._left, "calls_of",
+                               lambda shapes: asked.append(shapes)):
+            for _ in range(2):
+                self.check(normal(5, 64), True)  # as where a bundle has a kernel
+            self.check(normal(6, 64), True)
+            hgemm_tune.pytorch._left.forget()
+            self.check(normal(5, 64), True)
+        self.assertEqual([shapes.x[0] for shapes in asked], [5, 6, 5])
+        self.assertEqual({shapes[1:] for shapes in asked},
+                         {((32, 64), torch.bfloat16, False, False, None)})
+
+    @torch.no_grad()
+    def test_copies_find_out_for_themselves(self):
+        self.check(normal(5, 64), False)
+        file = io.BytesIO()
+        torch.save(self.tuned, file)
+        file.seek(0)
+        for copied in (copy.deepcopy(self.tuned), torch.load(file, weights_only=False)):
+            self.assertIsNot(copied._left, self.tuned._left)
+            self.assertEqual(len(copied._left), 0)
+            self.check(normal(5, 64), False, copied)
+        self.assertEqual(hgemm_tune.unpatch(self.tuned), 1)
+        self.assertEqual(vars(self.tuned).keys(), vars(self.layer).keys())
+
+    @torch.no_grad()
+    def test_errors_are_the_operators(self):
+        for _ in range(2):
+            with self.assertRaisesRegex(RuntimeError, "as many columns as the weight"):
+                self.tuned(normal(5, 63))
+            with self.assertRaisesRegex(RuntimeError, "one dtype and device"):
+                self.tuned(normal(5, 64).float())
+
     def test_parameters_may_become_attributes(self):
-        layer = torch.nn.Linear(64, 32, dtype=torch.bfloat16)
-        tuned, x = copy.deepcopy(layer), normal(5, 64)
-        tuned.__class__ = hgemm_tune.pytorch.TunedLinear
+        x = normal(5, 64)
         for name in ("weight", "bias"):
-            value = getattr(tuned, name).detach()
-            delattr(tuned, name)
-            setattr(tuned, name, value)
+            value = getattr(self.tuned, name).detach()
+            delattr(self.tuned, name)
+            setattr(self.tuned, name, value)
             for grad in (False, True):
                 with torch.set_grad_enabled(grad):
-                    torch.testing.assert_close(tuned(x), layer(x), rtol=0, atol=0)
+                    torch.testing.assert_close(self.tuned(x), self.layer(x), rtol=0, atol=0)
+
+
+class Counted(unittest.TestCase):
+    """As on a CUDA device, with a runtime that takes notes."""
+
+    def setUp(self):
+        self.glue = mock.Mock()
+        self.told = []
+        self.glue.hgemm_torch_leaves.side_effect = lambda call: call.m == 5
+        self.glue.hgemm_torch_count.side_effect = (
+            lambda call, count: self.told.append((call.m, call.n, call.k, call.is_bf16,
+                                                  call.has_bias, call.activation, count)))
+        self.left = Left(self.glue, ACTIVATIONS)
+
+    def calls(self, rows, dtype=torch.bfloat16, is_cuda=True, activation=None):
+        return self.left.calls_of(Shapes(torch.Size((rows, 64)), torch.Size((32, 64)), dtype, True,
+                                         is_cuda, activation))
+
+    def test_the_runtime_is_asked_once_and_told_of_each_call(self):
+        self.assertIsNone(self.calls(6), "it has a kernel")
+        left = self.calls(5, activation="silu")
+        for _ in range(3):
+            left.count()
+        self.assertIs(self.calls(5, activation="silu"), left)
+        self.assertEqual(self.glue.hgemm_torch_leaves.call_count, 2)
+        for expected in ([(5, 32, 64, 1, 0, b"silu", 3)], []):
+            self.left.tell()
+            self.assertEqual(self.told, expected)
+            self.told.clear()
+        left.count()
+        self.left.forget()
+        self.assertEqual(self.told, [(5, 32, 64, 1, 0, b"silu", 1)])
+        self.assertIsNot(self.calls(5, activation="silu"), left)
+
+    def test_types_without_kernels_are_not_asked_for(self):
+        self.calls(6, torch.float32).count()
+        self.calls(6, is_cuda=False).count()
+        self.assertIsNone(self.calls(5, torch.float32, activation="tanh"), "no activation's name")
+        self.glue.hgemm_torch_leaves.assert_not_called()
+        self.left.tell()
+        self.assertEqual(self.told, [(6, 32, 64, 0, 0, None, 1)], "calls on CPUs are not counted")
+
+    def test_of_many_shapes_all_are_found_anew(self):
+        first = self.calls(5)
+        first.count()
+        with mock.patch.object(left_module, "_MOST", 3):
+            for rows in (6, 7, 8):
+                self.calls(rows)
+        self.assertEqual(self.told, [(5, 32, 64, 1, 0, None, 1)])
+        self.assertIsNot(self.calls(5), first)
 
 
 if __name__ == "__main__":
