@@ -41,7 +41,7 @@ def _leaves_one_row() -> bool:
     return leaves_one_row()
 
 
-def _is_left(input: torch.Tensor, layer: torch.nn.Linear) -> bool:
+def _is_inductors(input: torch.Tensor, layer: torch.nn.Linear) -> bool:
     """With max-autotune Inductor makes a product of one row, without a bias, a reduction, which it
     fuses with what is around it. A kernel alone is faster, but the step was not: Mistral-7B took
     4.75 ms by kernels and 4.55 without them (one run with both; H200, driver 580.159.04, torch
@@ -58,7 +58,7 @@ class TunedLinear(torch.nn.Linear):
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         if torch.compiler.is_compiling():
-            if _is_left(input, self):
+            if _is_inductors(input, self):
                 return super().forward(input)
             # What linear() chooses by the same question; one look-up less for each call.
             operator = _ops.linear if torch.is_grad_enabled() else _ops._linear
@@ -92,10 +92,10 @@ class TunedLinear(torch.nn.Linear):
         if "_left" not in self.__dict__:
             self._left = OfLayer()
         shape, dtype, is_cuda = key
-        is_known = type(weight) in (torch.Tensor, torch.nn.Parameter) and weight.is_contiguous()
-        left = _ops._linear.default._op.left
-        calls = left.calls_of(Shapes(shape, weight.shape, dtype, bias is None, is_cuda, None)
-                              ) if is_known else None
+        calls = None
+        if type(weight) in (torch.Tensor, torch.nn.Parameter) and weight.is_contiguous():
+            shapes = Shapes(shape, weight.shape, dtype, bias is None, is_cuda, activation=None)
+            calls = _ops._linear.default._op.left.calls_of(shapes)
         self._left[key] = calls
         return calls
 
@@ -106,7 +106,7 @@ class TunedLinear(torch.nn.Linear):
 def _runs_in_one_product(input: torch.Tensor, layer: torch.nn.Linear) -> bool:
     """Gradients belong to each weight, so where they are recorded each layer is computed. `layer`
     is one of them."""
-    return not (torch.is_grad_enabled() or _is_left(input, layer)
+    return not (torch.is_grad_enabled() or _is_inductors(input, layer)
                 or (not torch.compiler.is_compiling() and is_transformed()))
 
 

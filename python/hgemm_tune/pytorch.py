@@ -208,6 +208,7 @@ def use(bundle: Bundle | None, *, only_gains: bool = True) -> None:
         bundle.prepare(torch.cuda.current_device())
     _left.forget()
     _glue.hgemm_torch_use(None if bundle is None else bundle.handle, only_gains)
+    _left.forget()  # what other threads found meanwhile
     if _in_use is not None:
         _in_use[0]._user = None
     _in_use = None
