@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn import functional as F
 
-from .left import Calls, OfLayer, Shapes, can_be_known, is_transformed
+from .fallback import Calls, LayerFallbacks, Shapes, can_be_known, is_transformed
 
 _ops = torch.ops.hgemm_tune  # defined by pytorch.py
 #: The operator's activations, by name.
@@ -54,7 +54,7 @@ class TunedLinear(torch.nn.Linear):
     """torch.nn.Linear, computed by the operator. patch() makes layers to this, unpatch() back."""
 
     #: Which calls torch computes at once; each layer has its own from its first call on.
-    _left: dict[tuple[torch.Size, torch.dtype, bool], Calls | None] = {}
+    _fallbacks: dict[tuple[torch.Size, torch.dtype, bool], Calls | None] = {}
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         if torch.compiler.is_compiling():
@@ -73,7 +73,7 @@ class TunedLinear(torch.nn.Linear):
             return operator.default._op.called(input, weight, bias, None)
         key = (input.shape, input.dtype, input.is_cuda)
         try:
-            calls = self._left[key]
+            calls = self._fallbacks[key]
         except KeyError:
             calls = self._find(key, weight, bias)
         if calls is not None and input.is_contiguous():
@@ -89,14 +89,14 @@ class TunedLinear(torch.nn.Linear):
     def _find(self, key: tuple[torch.Size, torch.dtype, bool], weight: torch.Tensor,
               bias: torch.Tensor | None) -> Calls | None:
         """Whether torch computes a call, which is to be told without a question from now on."""
-        if "_left" not in self.__dict__:
-            self._left = OfLayer()
+        if "_fallbacks" not in self.__dict__:
+            self._fallbacks = LayerFallbacks()
         shape, dtype, is_cuda = key
         calls = None
         if type(weight) in (torch.Tensor, torch.nn.Parameter) and weight.is_contiguous():
             shapes = Shapes(shape, weight.shape, dtype, bias is None, is_cuda, activation=None)
-            calls = _ops._linear.default._op.left.calls_of(shapes)
-        self._left[key] = calls
+            calls = _ops._linear.default._op.fallbacks.calls_of(shapes)
+        self._fallbacks[key] = calls
         return calls
 
 
@@ -387,7 +387,7 @@ def separate(model: torch.nn.Module) -> list[torch.nn.Linear]:
         if type(module) is SiblingLinear:
             del module._siblings, module._place
         if type(module) in (TunedLinear, SiblingLinear):
-            module.__dict__.pop("_left", None)
+            module.__dict__.pop("_fallbacks", None)
             module.__class__ = torch.nn.Linear
             layers.append(module)
     return layers

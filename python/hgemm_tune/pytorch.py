@@ -20,7 +20,7 @@ from torch.nn import functional as F
 from .bundles import Bundle, library_beside_runtime, load, shipped
 from .command import HgemmTuneError
 from .layers import ACTIVATIONS, Group, TunedLinear, groups, separate
-from .left import Left
+from .fallback import Fallbacks
 
 # ---- The operator ----
 
@@ -96,11 +96,11 @@ for _name, _function in (("linear", _by_torch), ("_linear", _by_torch),
                          ("_gated_siblings", _gated_siblings_by_torch)):
     _keep_torchs_errors(getattr(_ops, _name), _function)
     _keep_torchs_errors(getattr(_ops, _name).default, _function)
-_left = getattr(_ops.linear._op, "left", None)
-if _left is None:  # this module was not loaded before
-    _left = Left(_glue, ACTIVATIONS)
+_fallbacks = getattr(_ops.linear._op, "fallbacks", None)
+if _fallbacks is None:  # this module was not loaded before
+    _fallbacks = Fallbacks(_glue, ACTIVATIONS)
     for _operator in (_ops.linear, _ops.linear.default, _ops._linear, _ops._linear.default):
-        _operator._op = _left.before(_operator._op)
+        _operator._op = _fallbacks.before(_operator._op)
 _library = torch.library.Library("hgemm_tune", "FRAGMENT")  # what is registered lives as long as it
 
 
@@ -206,20 +206,20 @@ def use(bundle: Bundle | None, *, only_gains: bool = True) -> None:
     global _in_use
     if bundle is not None and torch.cuda.is_available():
         bundle.prepare(torch.cuda.current_device())
-    _left.forget()
+    _fallbacks.forget()
     _glue.hgemm_torch_use(None if bundle is None else bundle.handle, only_gains)
-    _left.forget()  # what other threads found meanwhile
+    _fallbacks.forget()  # what other threads found meanwhile
     if _in_use is not None:
         _in_use[0]._user = None
     _in_use = None
     if bundle is not None:
-        bundle._user = _left.tell
+        bundle._user = _fallbacks.tell
         _in_use = (bundle, only_gains)
 
 
 def calls() -> Calls:
     """How often the operator was called, and who computed it."""
-    _left.tell()
+    _fallbacks.tell()
     tuned, others = ctypes.c_int64(), ctypes.c_int64()
     _glue.hgemm_torch_counts(ctypes.byref(tuned), ctypes.byref(others))
     return Calls(tuned.value, others.value)

@@ -482,14 +482,14 @@ void hgemm_torch_counts(std::int64_t* tuned_calls, std::int64_t* other_calls) {
   *other_calls = active != nullptr ? active->other_calls() : 0;
 }
 
-int hgemm_torch_leaves(const hgemm_torch_linear* call) {
+int hgemm_torch_falls_back(const hgemm_torch_linear* call) {
   const std::shared_ptr<Serving> active = serving();
   const std::optional<Weight> weight = weight_of(*call);
-  return active == nullptr || (weight && active->leaves(*weight, call->m));
+  return active == nullptr || (weight && active->falls_back(*weight, call->m));
 }
 
-void hgemm_torch_count(const hgemm_torch_linear* call, std::int64_t count) {
+void hgemm_torch_count_fallbacks(const hgemm_torch_linear* call, std::int64_t count) {
   const std::shared_ptr<Serving> active = serving();
   const std::optional<Weight> weight = weight_of(*call);
-  if (active != nullptr && weight) active->count_left(*weight, call->m, count);
+  if (active != nullptr && weight) active->count_fallbacks(*weight, call->m, count);
 }

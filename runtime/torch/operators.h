@@ -29,7 +29,7 @@ typedef struct {
   const char* activation; /* null: none */
 } hgemm_torch_linear;
 /* Whether torch computes such calls. Whoever knows it need not call the operator. */
-HGEMM_BUNDLE_API int hgemm_torch_leaves(const hgemm_torch_linear* call);
+HGEMM_BUNDLE_API int hgemm_torch_falls_back(const hgemm_torch_linear* call);
 /* Counts that many of them that were computed so. */
-HGEMM_BUNDLE_API void hgemm_torch_count(const hgemm_torch_linear* call, int64_t count);
+HGEMM_BUNDLE_API void hgemm_torch_count_fallbacks(const hgemm_torch_linear* call, int64_t count);
 }

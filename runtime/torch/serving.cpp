@@ -78,12 +78,12 @@ Serving::Plan Serving::plan_of(const Weight& w, void* stream) {
   return plans_.try_emplace(w, std::move(plan)).first->second;
 }
 
-bool Serving::leaves(const Weight& weight, std::int64_t m) const {
+bool Serving::falls_back(const Weight& weight, std::int64_t m) const {
   const hgemm_tuned_problem problem = problem_of(weight, m);
   return hgemm_bundle_status_of(bundle_, &problem, flags_) != HGEMM_TUNED_OK;
 }
 
-void Serving::count_left(const Weight& weight, std::int64_t m, std::int64_t count) {
+void Serving::count_fallbacks(const Weight& weight, std::int64_t m, std::int64_t count) {
   others_.fetch_add(count, std::memory_order_relaxed);
   const hgemm_tuned_problem problem = problem_of(weight, m);
   hgemm_bundle_count_misses(bundle_, &problem, flags_, count);

@@ -49,9 +49,9 @@ class Serving {
                             const void* bias);
   /// Whether torch computes a product whose operands lie at multiples of 16 bytes. Devices that the
   /// bundle is not for are not asked.
-  bool leaves(const Weight& weight, std::int64_t m) const;
+  bool falls_back(const Weight& weight, std::int64_t m) const;
   /// Counts calls that torch computed without being asked for them here.
-  void count_left(const Weight& weight, std::int64_t m, std::int64_t count);
+  void count_fallbacks(const Weight& weight, std::int64_t m, std::int64_t count);
   void count_other() { others_.fetch_add(1, std::memory_order_relaxed); }
   long long tuned_calls() const { return tuned_.load(std::memory_order_relaxed); }
   long long other_calls() const { return others_.load(std::memory_order_relaxed); }

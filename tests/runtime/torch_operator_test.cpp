@@ -231,31 +231,33 @@ TEST_F(TorchOperator, WhatTorchComputesIsKnownByItsShapes) {
     return hgemm_torch_linear{
         .m = m, .n = n, .k = 640, .is_bf16 = 1, .has_bias = 0, .activation = nullptr};
   };
-  const auto leaves = [](const hgemm_torch_linear& of) { return hgemm_torch_leaves(&of) != 0; };
-  EXPECT_FALSE(leaves(call(1))) << "gain or not";
+  const auto falls_back = [](const hgemm_torch_linear& of) {
+    return hgemm_torch_falls_back(&of) != 0;
+  };
+  EXPECT_FALSE(falls_back(call(1))) << "gain or not";
   hgemm_torch_use(opened.bundle, 1);
-  EXPECT_FALSE(leaves(call(256)));
-  EXPECT_TRUE(leaves(call(1))) << "no gain";
-  EXPECT_TRUE(leaves(call(63))) << "not tuned";
-  EXPECT_TRUE(leaves(call(0)));
+  EXPECT_FALSE(falls_back(call(256)));
+  EXPECT_TRUE(falls_back(call(1))) << "no gain";
+  EXPECT_TRUE(falls_back(call(63))) << "not tuned";
+  EXPECT_TRUE(falls_back(call(0)));
   hgemm_torch_linear other = call(256);
   other.is_bf16 = 0;
-  EXPECT_TRUE(leaves(other));
+  EXPECT_TRUE(falls_back(other));
   other = call(256);
   other.activation = "tanh";
-  EXPECT_FALSE(leaves(other)) << "the operator refuses it";
+  EXPECT_FALSE(falls_back(other)) << "the operator refuses it";
   other.activation = "gelu_tanh";
-  EXPECT_TRUE(leaves(other));
+  EXPECT_TRUE(falls_back(other));
   EXPECT_THAT(opened.misses(), HasSubstr("shapes: []")) << "a question is no call";
   const hgemm_torch_linear no_gain = call(1), not_tuned = call(63);
-  hgemm_torch_count(&no_gain, 5);
-  hgemm_torch_count(&not_tuned, 7);
+  hgemm_torch_count_fallbacks(&no_gain, 5);
+  hgemm_torch_count_fallbacks(&not_tuned, 7);
   linear(tensor(kX, {63, 640}), weight);
   EXPECT_EQ(counts(), std::pair(std::int64_t{0}, std::int64_t{13}));
   EXPECT_THAT(opened.misses(), HasSubstr("m: 63, n: 512, k: 640, weight: 8}"));
   EXPECT_THAT(opened.misses(), Not(HasSubstr("m: 1,")));
   hgemm_torch_use(nullptr, 0);
-  EXPECT_TRUE(leaves(call(256)));
+  EXPECT_TRUE(falls_back(call(256)));
 }
 
 TEST_F(TorchOperator, AnXBetweenUnitsIsPackedInAWorkspace) {

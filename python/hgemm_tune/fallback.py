@@ -1,4 +1,4 @@
-"""Calls of torch.ops.hgemm_tune.linear that torch computes, by their shapes.
+"""Calls of torch.ops.hgemm_tune.linear that fall back to torch, by their shapes.
 
 A bundle has no kernel for some products, and none with a gain for others. The operator finds that
 out behind its dispatch, and then torch dispatches its own: together they take some microseconds
@@ -80,32 +80,33 @@ def can_be_known(x: torch.Tensor) -> bool:
     return type(x) is _Plain and not (_has_gradients() or _is_traced() or _is_cast())
 
 
-class OfLayer(dict):
+class LayerFallbacks(dict):
     """What is known of a layer, whose weight and bias have one shape: by shape and type of x, and
     whether that is on a CUDA device. A copy of the layer finds it anew."""
 
     def __init__(self) -> None:
         super().__init__()
-        _of_layers.add(self)
+        _all_of_layers.add(self)
 
     def __reduce__(self):
-        return OfLayer, ()
+        return LayerFallbacks, ()
 
     __hash__ = object.__hash__  # by identity, as those are forgotten that are still there
 
 
-_of_layers: weakref.WeakSet[OfLayer] = weakref.WeakSet()
+_all_of_layers: weakref.WeakSet[LayerFallbacks] = weakref.WeakSet()
 
 #: Prompts have many lengths. Beyond this many shapes, all are found anew.
 _MOST = 4096
 
 
-class Left:
-    """What is left to torch while one bundle is in use."""
+class Fallbacks:
+    """The calls that torch computes while one bundle is in use."""
 
     def __init__(self, glue: ctypes.CDLL,
                  activations: dict[str | None, Callable[[torch.Tensor], torch.Tensor]]) -> None:
-        for name, result, *more in (("leaves", ctypes.c_int), ("count", None, ctypes.c_int64)):
+        for name, result, *more in (("falls_back", ctypes.c_int),
+                                    ("count_fallbacks", None, ctypes.c_int64)):
             function = getattr(glue, f"hgemm_torch_{name}")
             function.argtypes, function.restype = [ctypes.POINTER(_Call), *more], result
         self._glue = glue
@@ -113,16 +114,16 @@ class Left:
         self._calls: dict[Shapes, Calls | None] = {}
 
     def calls_of(self, shapes: Shapes) -> Calls | None:
-        """What counts the calls of these shapes, if torch computes them; None: the operator does."""
+        """What counts calls of these shapes, if torch computes them; None: the operator does."""
         if shapes in self._calls:
             return self._calls[shapes]
         if len(self._calls) >= _MOST:
             self.forget()
         x, weight, dtype, _, is_cuda, activation = shapes
         is_linear = len(x) > 0 and len(weight) == 2 and activation in self._activations
-        is_left = is_linear and (not is_cuda or dtype not in (torch.bfloat16, torch.float16)
-                                 or self._glue.hgemm_torch_leaves(_call_of(shapes)) != 0)
-        self._calls[shapes] = Calls() if is_left else None
+        falls_back = is_linear and (not is_cuda or dtype not in (torch.bfloat16, torch.float16)
+                                    or self._glue.hgemm_torch_falls_back(_call_of(shapes)) != 0)
+        self._calls[shapes] = Calls() if falls_back else None
         return self._calls[shapes]
 
     def before(self, operator: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
@@ -156,7 +157,7 @@ class Left:
             calls.count()
             return y if activation is None else activations[activation](y)
 
-        call.left, call.called = self, called
+        call.fallbacks, call.called = self, called
         return call
 
     def tell(self) -> None:
@@ -165,11 +166,11 @@ class Left:
             if calls is not None and shapes.is_cuda:  # calls on CPUs are not counted
                 new = calls.new()
                 if new > 0:
-                    self._glue.hgemm_torch_count(_call_of(shapes), new)
+                    self._glue.hgemm_torch_count_fallbacks(_call_of(shapes), new)
 
     def forget(self) -> None:
         """To be called before another bundle is in use."""
         self.tell()
         self._calls.clear()
-        for of_layer in list(_of_layers):
+        for of_layer in list(_all_of_layers):
             of_layer.clear()

@@ -1,7 +1,7 @@
-"""Calls of the operator that torch computes at once (python/hgemm_tune/left.py), without a GPU: that
-only these never reach the operator, and that results and errors are its own. tests/gpu has kernels.
+"""Calls of the operator that fall back to torch at once (python/hgemm_tune/fallback.py), without a
+GPU: that only these never reach it, and that results and errors are its own. tests/gpu has kernels.
 
-left_test.py BUILD PROGRAM. Exits with 77 where torch 2.11 is missing (support.py).
+fallback_test.py BUILD PROGRAM. Exits with 77 where torch 2.11 is missing (support.py).
 """
 
 import copy
@@ -15,8 +15,8 @@ BUILD, PROGRAM, _folder = support.begin_without_gpu()
 
 import hgemm_tune.pytorch  # noqa: E402
 import torch  # noqa: E402
-from hgemm_tune import left as left_module  # noqa: E402
-from hgemm_tune.left import Left, Shapes  # noqa: E402
+from hgemm_tune import fallback as fallback_module  # noqa: E402
+from hgemm_tune.fallback import Fallbacks, Shapes  # noqa: E402
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
@@ -43,7 +43,7 @@ def reaches_operator(call):
 
 class KnownCalls(unittest.TestCase):
     def setUp(self):
-        hgemm_tune.pytorch._left.forget()
+        hgemm_tune.pytorch._fallbacks.forget()
         self.x, self.weight, self.bias = normal(5, 64), normal(32, 64), normal(32)
 
     def check(self, expected, reaches, *arguments):
@@ -122,7 +122,7 @@ class KnownCalls(unittest.TestCase):
 
 class PatchedLayers(unittest.TestCase):
     def setUp(self):
-        hgemm_tune.pytorch._left.forget()
+        hgemm_tune.pytorch._fallbacks.forget()
         self.layer = torch.nn.Linear(64, 32, dtype=torch.bfloat16)
         self.tuned = copy.deepcopy(self.layer)
         self.tuned.__class__ = hgemm_tune.pytorch.TunedLinear
@@ -142,12 +142,12 @@ class PatchedLayers(unittest.TestCase):
     @torch.no_grad()
     def test_another_bundle_is_asked_anew(self):
         asked = []
-        with mock.patch.object(hgemm_tune.pytorch._left, "calls_of",
+        with mock.patch.object(hgemm_tune.pytorch._fallbacks, "calls_of",
                                lambda shapes: asked.append(shapes)):
             for _ in range(2):
                 self.check(normal(5, 64), True)  # as where a bundle has a kernel
             self.check(normal(6, 64), True)
-            hgemm_tune.pytorch._left.forget()
+            hgemm_tune.pytorch._fallbacks.forget()
             self.check(normal(5, 64), True)
         self.assertEqual([shapes.x[0] for shapes in asked], [5, 6, 5])
         self.assertEqual({shapes[1:] for shapes in asked},
@@ -160,8 +160,8 @@ class PatchedLayers(unittest.TestCase):
         torch.save(self.tuned, file)
         file.seek(0)
         for copied in (copy.deepcopy(self.tuned), torch.load(file, weights_only=False)):
-            self.assertIsNot(copied._left, self.tuned._left)
-            self.assertEqual(len(copied._left), 0)
+            self.assertIsNot(copied._fallbacks, self.tuned._fallbacks)
+            self.assertEqual(len(copied._fallbacks), 0)
             self.check(normal(5, 64), False, copied)
         self.assertEqual(hgemm_tune.unpatch(self.tuned), 1)
         self.assertEqual(vars(self.tuned).keys(), vars(self.layer).keys())
@@ -191,44 +191,44 @@ class Counted(unittest.TestCase):
     def setUp(self):
         self.glue = mock.Mock()
         self.told = []
-        self.glue.hgemm_torch_leaves.side_effect = lambda call: call.m == 5
-        self.glue.hgemm_torch_count.side_effect = (
+        self.glue.hgemm_torch_falls_back.side_effect = lambda call: call.m == 5
+        self.glue.hgemm_torch_count_fallbacks.side_effect = (
             lambda call, count: self.told.append((call.m, call.n, call.k, call.is_bf16,
                                                   call.has_bias, call.activation, count)))
-        self.left = Left(self.glue, ACTIVATIONS)
+        self.fallbacks = Fallbacks(self.glue, ACTIVATIONS)
 
     def calls(self, rows, dtype=torch.bfloat16, is_cuda=True, activation=None):
-        return self.left.calls_of(Shapes(torch.Size((rows, 64)), torch.Size((32, 64)), dtype, True,
-                                         is_cuda, activation))
+        return self.fallbacks.calls_of(Shapes(torch.Size((rows, 64)), torch.Size((32, 64)), dtype,
+                                              True, is_cuda, activation))
 
     def test_the_runtime_is_asked_once_and_told_of_each_call(self):
         self.assertIsNone(self.calls(6), "it has a kernel")
-        left = self.calls(5, activation="silu")
+        counted = self.calls(5, activation="silu")
         for _ in range(3):
-            left.count()
-        self.assertIs(self.calls(5, activation="silu"), left)
-        self.assertEqual(self.glue.hgemm_torch_leaves.call_count, 2)
+            counted.count()
+        self.assertIs(self.calls(5, activation="silu"), counted)
+        self.assertEqual(self.glue.hgemm_torch_falls_back.call_count, 2)
         for expected in ([(5, 32, 64, 1, 0, b"silu", 3)], []):
-            self.left.tell()
+            self.fallbacks.tell()
             self.assertEqual(self.told, expected)
             self.told.clear()
-        left.count()
-        self.left.forget()
+        counted.count()
+        self.fallbacks.forget()
         self.assertEqual(self.told, [(5, 32, 64, 1, 0, b"silu", 1)])
-        self.assertIsNot(self.calls(5, activation="silu"), left)
+        self.assertIsNot(self.calls(5, activation="silu"), counted)
 
     def test_types_without_kernels_are_not_asked_for(self):
         self.calls(6, torch.float32).count()
         self.calls(6, is_cuda=False).count()
         self.assertIsNone(self.calls(5, torch.float32, activation="tanh"), "no activation's name")
-        self.glue.hgemm_torch_leaves.assert_not_called()
-        self.left.tell()
+        self.glue.hgemm_torch_falls_back.assert_not_called()
+        self.fallbacks.tell()
         self.assertEqual(self.told, [(6, 32, 64, 0, 0, None, 1)], "calls on CPUs are not counted")
 
     def test_of_many_shapes_all_are_found_anew(self):
         first = self.calls(5)
         first.count()
-        with mock.patch.object(left_module, "_MOST", 3):
+        with mock.patch.object(fallback_module, "_MOST", 3):
             for rows in (6, 7, 8):
                 self.calls(rows)
         self.assertEqual(self.told, [(5, 32, 64, 1, 0, None, 1)])
