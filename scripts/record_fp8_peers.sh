@@ -2,8 +2,9 @@
 # Records the races of 8-bit operands against other people's kernels: referee-fp8.db in the folder
 # results/<GPU> ($2: another one), with the layers that DeepGEMM publishes at all numbers of rows of
 # fp8-blocks.yaml, and the shapes of fp8.db that CUTLASS computes. The winners of fp8-layers.db,
-# fp8-blocks.db and fp8.db there meet the peers at full effort. Shapes that these lack are tuned first. Needs a finished build folder, a
-# Hopper GPU, of which it uses one, and the folder PEERS with what examples/peers/build.sh built:
+# fp8-blocks.db and fp8.db there meet the peers at full effort. Shapes that these lack are tuned
+# first. Needs a finished build folder, a Hopper GPU, of which it uses one, and the folder PEERS with
+# what examples/peers/build.sh built:
 #   export CUTLASS_DIR=... DEEP_GEMM_DIR=... PEERS="cutlass_fp8 deep_gemm_fp8"
 #   export DEEP_GEMM_LAYERS="7168_16384 4096_7168 24576_1536 2112_7168 7168_2048 32768_512"
 #   examples/peers/build.sh peers
