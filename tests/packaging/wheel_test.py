@@ -240,10 +240,13 @@ class Wheel(unittest.TestCase):
     # ---- The module ----
 
     def test_libraries_of_bundles_and_of_torch_load(self):
+        header = (SOURCE / "runtime/torch/operators.h").read_text()
+        [abi] = re.findall(r"HGEMM_TORCH_ABI = (\d+)", header)
         registered, why_not, failed = self.values(
             "import ctypes\n"
             "from hgemm_tune.bundles import library_beside_runtime\n"
-            "torch = library_beside_runtime('libhgemm_tune_torch.so', 'hgemm_torch_abi', 2)\n"
+            "torch = library_beside_runtime('libhgemm_tune_torch.so', 'hgemm_torch_abi', "
+            f"{abi})\n"
             "torch.hgemm_torch_error.restype = ctypes.c_char_p\n"
             "print(json.dumps([torch.hgemm_torch_register(), torch.hgemm_torch_error().decode(),"
             " failure(lambda: hgemm_tune.load('none.hgb'))]))")
