@@ -91,8 +91,8 @@ class Bundle:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._handle: int | None = None
-        #: of torch.ops.hgemm_tune, while that takes kernels from it: tells of misses it has counted
-        self._user: Callable[[], None] | None = None
+        #: only while torch.ops.hgemm_tune takes kernels from it: adds the misses that Python counted
+        self._tell_misses: Callable[[], None] | None = None
         #: where it was read from
         self.path = Path(path)
         handle = ctypes.c_void_p()
@@ -140,8 +140,8 @@ class Bundle:
 
         As a file it is what `hgemm-tune --misses` reads.
         """
-        if self._user is not None:
-            self._user()
+        if self._tell_misses is not None:
+            self._tell_misses()
         needed = ctypes.c_size_t()
         text = ctypes.create_string_buffer(1 << 16)
         while True:
@@ -155,7 +155,7 @@ class Bundle:
 
     def close(self) -> None:
         """Unloads its kernels. Graphs that were captured with them must not run any more."""
-        if self._user is not None:
+        if self._tell_misses is not None:
             raise HgemmTuneError(f"{self.path}: torch.ops.hgemm_tune takes kernels from it; call "
                                  "hgemm_tune.use(None) first")
         if self._handle is not None:

@@ -25,25 +25,37 @@ class Shapes(NamedTuple):
 
     x: torch.Size
     weight: torch.Size
+    bias: torch.Size | None  #: none without one
     dtype: torch.dtype  #: of x
-    has_no_bias: bool
     is_cuda: bool
     activation: str | None
 
 
-class Calls:
-    """A counter of calls, which any thread may count."""
+class Fallback:
+    """torch's computation of calls of some shapes. It counts them, on any thread."""
 
-    __slots__ = ("count", "_numbers_taken")
+    __slots__ = ("_count", "_numbers_taken")
 
     def __init__(self) -> None:
-        #: counts one
-        self.count: Callable[[], int] = itertools.count().__next__
+        self._count = itertools.count().__next__
         self._numbers_taken = 0
 
-    def new(self) -> int:
-        """Those since the last time. Takes a number itself."""
-        number = self.count()
+    def linear(self, x: torch.Tensor, weight: torch.Tensor,
+               bias: torch.Tensor | None) -> torch.Tensor | None:
+        """None if the operator is to be called: other layouts may have kernels, and where torch
+        fails the operator has words of its own."""
+        if not (x.is_contiguous() and weight.is_contiguous()):
+            return None
+        try:
+            y = _linear(x, weight, bias)
+        except RuntimeError:
+            return None
+        self._count()
+        return y
+
+    def new_calls(self) -> int:
+        """Those since this was last asked, which takes a number itself."""
+        number = self._count()
         calls, self._numbers_taken = number - self._numbers_taken, number + 1
         return calls
 
@@ -58,7 +70,7 @@ class _Call(ctypes.Structure):
 
 def _call_of(of: Shapes) -> _Call:
     return _Call(m=of.x[:-1].numel(), n=of.weight[0], k=of.weight[1],
-                 is_bf16=of.dtype is torch.bfloat16, has_bias=not of.has_no_bias,
+                 is_bf16=of.dtype is torch.bfloat16, has_bias=of.bias is not None,
                  activation=None if of.activation is None else of.activation.encode())
 
 
@@ -69,7 +81,7 @@ def is_transformed() -> bool:
 
 
 # Each call asks for these, so they have names that are found at once.
-_Plain, _has_gradients = torch.Tensor, torch.is_grad_enabled
+_linear, _Plain, _has_gradients = F.linear, torch.Tensor, torch.is_grad_enabled
 _is_traced, _is_cast = torch._C._len_torch_dispatch_stack, torch._C._is_any_autocast_enabled
 
 
@@ -111,50 +123,47 @@ class Fallbacks:
             function.argtypes, function.restype = [ctypes.POINTER(_Call), *more], result
         self._glue = glue
         self._activations = activations
-        self._calls: dict[Shapes, Calls | None] = {}
+        self._known: dict[Shapes, Fallback | None] = {}
 
-    def calls_of(self, shapes: Shapes) -> Calls | None:
-        """What counts calls of these shapes, if torch computes them; None: the operator does."""
-        if shapes in self._calls:
-            return self._calls[shapes]
-        if len(self._calls) >= _MOST:
+    def of(self, shapes: Shapes) -> Fallback | None:
+        """That of calls of these shapes; None if the operator computes them."""
+        if shapes in self._known:
+            return self._known[shapes]
+        if len(self._known) >= _MOST:
             self.forget()
-        x, weight, dtype, _, is_cuda, activation = shapes
+        x, weight, _, dtype, is_cuda, activation = shapes
         is_linear = len(x) > 0 and len(weight) == 2 and activation in self._activations
         falls_back = is_linear and (not is_cuda or dtype not in (torch.bfloat16, torch.float16)
                                     or self._glue.hgemm_torch_falls_back(_call_of(shapes)) != 0)
-        self._calls[shapes] = Calls() if falls_back else None
-        return self._calls[shapes]
+        self._known[shapes] = Fallback() if falls_back else None
+        return self._known[shapes]
 
     def before(self, operator: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
         """linear() or _linear(), which calls torch at once where it is known that torch computes.
         The first call of its shapes is the operator's."""
-        kept, activations, by_torch = self._calls, self._activations, F.linear
+        known, activations = self._known, self._activations
         plain = frozenset({torch.Tensor, torch.nn.Parameter})
 
         def called(x, weight, bias, activation):
             if is_transformed() and activation in activations:
-                return activations[activation](by_torch(x, weight, bias))
+                return activations[activation](_linear(x, weight, bias))
             return operator(x, weight, bias, activation)
 
         @functools.wraps(operator)
         def call(x, weight, bias=None, activation=None):
             if not can_be_known(x) or type(weight) not in plain:
                 return called(x, weight, bias, activation)
-            shapes = (x.shape, weight.shape, x.dtype, bias is None, x.is_cuda, activation)
+            shapes = (x.shape, weight.shape, None if bias is None else bias.shape, x.dtype,
+                      x.is_cuda, activation)
             try:
-                calls = kept[shapes]
+                fallback = known[shapes]
             except KeyError:
                 y = called(x, weight, bias, activation)  # which raises what is wrong with them
-                self.calls_of(Shapes(*shapes))
+                self.of(Shapes(*shapes))
                 return y
-            if calls is None or not (x.is_contiguous() and weight.is_contiguous()):
+            y = None if fallback is None else fallback.linear(x, weight, bias)
+            if y is None:
                 return called(x, weight, bias, activation)
-            try:
-                y = by_torch(x, weight, bias)
-            except RuntimeError:  # for which the operator has words of its own
-                return called(x, weight, bias, activation)
-            calls.count()
             return y if activation is None else activations[activation](y)
 
         call.fallbacks, call.called = self, called
@@ -162,15 +171,15 @@ class Fallbacks:
 
     def tell(self) -> None:
         """Adds the calls that were counted here to those of the bundle in use."""
-        for shapes, calls in list(self._calls.items()):
-            if calls is not None and shapes.is_cuda:  # calls on CPUs are not counted
-                new = calls.new()
-                if new > 0:
-                    self._glue.hgemm_torch_count_fallbacks(_call_of(shapes), new)
+        for shapes, fallback in list(self._known.items()):
+            if fallback is not None and shapes.is_cuda:  # calls on CPUs are not counted
+                calls = fallback.new_calls()
+                if calls > 0:
+                    self._glue.hgemm_torch_count_fallbacks(_call_of(shapes), calls)
 
     def forget(self) -> None:
         """To be called before another bundle is in use."""
         self.tell()
-        self._calls.clear()
+        self._known.clear()
         for of_layer in list(_all_of_layers):
             of_layer.clear()

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn import functional as F
 
-from .fallback import Calls, LayerFallbacks, Shapes, can_be_known, is_transformed
+from .fallback import Fallback, LayerFallbacks, Shapes, can_be_known, is_transformed
 
 _ops = torch.ops.hgemm_tune  # defined by pytorch.py
 #: The operator's activations, by name.
@@ -54,7 +54,7 @@ class TunedLinear(torch.nn.Linear):
     """torch.nn.Linear, computed by the operator. patch() makes layers to this, unpatch() back."""
 
     #: Which calls torch computes at once; each layer has its own from its first call on.
-    _fallbacks: dict[tuple[torch.Size, torch.dtype, bool], Calls | None] = {}
+    _fallbacks: dict[tuple[torch.Size, torch.dtype, bool], Fallback | None] = {}
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         if torch.compiler.is_compiling():
@@ -73,31 +73,25 @@ class TunedLinear(torch.nn.Linear):
             return operator.default._op.called(input, weight, bias, None)
         key = (input.shape, input.dtype, input.is_cuda)
         try:
-            calls = self._fallbacks[key]
+            fallback = self._fallbacks[key]
         except KeyError:
-            calls = self._find(key, weight, bias)
-        if calls is not None and input.is_contiguous():
-            try:
-                y = F.linear(input, weight, bias)
-            except RuntimeError:  # for which the operator has words of its own
-                pass
-            else:
-                calls.count()
-                return y
-        return _ops._linear.default._op.called(input, weight, bias, None)
+            fallback = self._find(key, weight, bias)
+        y = None if fallback is None else fallback.linear(input, weight, bias)
+        return _ops._linear.default._op.called(input, weight, bias, None) if y is None else y
 
     def _find(self, key: tuple[torch.Size, torch.dtype, bool], weight: torch.Tensor,
-              bias: torch.Tensor | None) -> Calls | None:
-        """Whether torch computes a call, which is to be told without a question from now on."""
+              bias: torch.Tensor | None) -> Fallback | None:
+        """Whether torch computes a call, which the layer knows from now on."""
         if "_fallbacks" not in self.__dict__:
             self._fallbacks = LayerFallbacks()
         shape, dtype, is_cuda = key
-        calls = None
-        if type(weight) in (torch.Tensor, torch.nn.Parameter) and weight.is_contiguous():
-            shapes = Shapes(shape, weight.shape, dtype, bias is None, is_cuda, activation=None)
-            calls = _ops._linear.default._op.fallbacks.calls_of(shapes)
-        self._fallbacks[key] = calls
-        return calls
+        fallback = None
+        if type(weight) in (torch.Tensor, torch.nn.Parameter):
+            of_bias = None if bias is None else bias.shape
+            shapes = Shapes(shape, weight.shape, of_bias, dtype, is_cuda, activation=None)
+            fallback = _ops._linear.default._op.fallbacks.of(shapes)
+        self._fallbacks[key] = fallback
+        return fallback
 
 
 # ---- Weights one after another ----

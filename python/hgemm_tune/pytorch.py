@@ -19,8 +19,8 @@ from torch.nn import functional as F
 
 from .bundles import Bundle, library_beside_runtime, load, shipped
 from .command import HgemmTuneError
-from .layers import ACTIVATIONS, Group, TunedLinear, groups, separate
 from .fallback import Fallbacks
+from .layers import ACTIVATIONS, Group, TunedLinear, groups, separate
 
 # ---- The operator ----
 
@@ -210,10 +210,10 @@ def use(bundle: Bundle | None, *, only_gains: bool = True) -> None:
     _glue.hgemm_torch_use(None if bundle is None else bundle.handle, only_gains)
     _fallbacks.forget()  # what other threads found meanwhile
     if _in_use is not None:
-        _in_use[0]._user = None
+        _in_use[0]._tell_misses = None
     _in_use = None
     if bundle is not None:
-        bundle._user = _fallbacks.tell
+        bundle._tell_misses = _fallbacks.tell
         _in_use = (bundle, only_gains)
 
 

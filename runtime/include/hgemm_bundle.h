@@ -127,7 +127,8 @@ HGEMM_BUNDLE_API int hgemm_bundle_plan_workspace_bytes(hgemm_bundle_plan* plan, 
 HGEMM_BUNDLE_API int hgemm_bundle_plan_workspace_bytes_at(hgemm_bundle_plan* plan, int64_t m,
                                                           const hgemm_tuned_operands* operands,
                                                           size_t* bytes);
-/* Counts a miss as a launch does: for callers that have asked before, and do not launch. */
+/* Counts a miss as a launch does: for callers that have asked before, and do not launch. The plan
+ * knows the problem, so it is faster than hgemm_bundle_count_misses(). */
 HGEMM_BUNDLE_API int hgemm_bundle_plan_count_miss(hgemm_bundle_plan* plan, int64_t m);
 /* Makes `bytes` of device memory a workspace, with one memset on the stream (a CUstream or
  * cudaStream_t of the device). It begins at a multiple of 256 bytes. To be called once for each
@@ -159,6 +160,7 @@ HGEMM_BUNDLE_API int hgemm_bundle_status_of(const hgemm_bundle* bundle,
 HGEMM_BUNDLE_API int hgemm_bundle_count_misses(hgemm_bundle* bundle,
                                                const hgemm_tuned_problem* problem, unsigned flags,
                                                int64_t count);
+
 /* The misses: problems that no kernel computes, or that were not tuned where only gains are wanted,
  * with the number of their launches, as a YAML file that `hgemm-tune --misses` reads. *bytes is the
  * number of bytes of the text with the zero at its end; it is written to `text` if `capacity` is

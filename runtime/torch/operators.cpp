@@ -392,7 +392,7 @@ void choose_gated(StableValue* stack, std::uint64_t, std::uint64_t) {
   stack[0] = gated(Tensor(inner[0]), n, arguments.activation).release();
 }
 
-/// As a call has it whose activation is known.
+/// What a call asks of a bundle; none if there is no such activation.
 std::optional<Weight> weight_of(const hgemm_torch_linear& call) {
   const auto activation = call.activation != nullptr
                               ? known_activation(call.activation)

@@ -89,6 +89,7 @@ class KnownCalls(unittest.TestCase):
         self.know(self.x, self.weight, self.bias)
         for arguments, reason in (((self.x, self.weight.float()), "one dtype and device"),
                                   ((self.x, self.weight, normal(31)), "vector of the weight's"),
+                                  ((self.x, self.weight, normal(1)), "vector of the weight's"),
                                   ((self.x, self.weight, None, "tanh"), "name relu, gelu")):
             for _ in range(2):
                 with self.assertRaisesRegex(RuntimeError, reason):
@@ -142,7 +143,7 @@ class PatchedLayers(unittest.TestCase):
     @torch.no_grad()
     def test_another_bundle_is_asked_anew(self):
         asked = []
-        with mock.patch.object(hgemm_tune.pytorch._fallbacks, "calls_of",
+        with mock.patch.object(hgemm_tune.pytorch._fallbacks, "of",
                                lambda shapes: asked.append(shapes)):
             for _ in range(2):
                 self.check(normal(5, 64), True)  # as where a bundle has a kernel
@@ -151,7 +152,7 @@ class PatchedLayers(unittest.TestCase):
             self.check(normal(5, 64), True)
         self.assertEqual([shapes.x[0] for shapes in asked], [5, 6, 5])
         self.assertEqual({shapes[1:] for shapes in asked},
-                         {((32, 64), torch.bfloat16, False, False, None)})
+                         {((32, 64), (32,), torch.bfloat16, False, None)})
 
     @torch.no_grad()
     def test_copies_find_out_for_themselves(self):
@@ -197,42 +198,45 @@ class Counted(unittest.TestCase):
                                                   call.has_bias, call.activation, count)))
         self.fallbacks = Fallbacks(self.glue, ACTIVATIONS)
 
-    def calls(self, rows, dtype=torch.bfloat16, is_cuda=True, activation=None):
-        return self.fallbacks.calls_of(Shapes(torch.Size((rows, 64)), torch.Size((32, 64)), dtype,
-                                              True, is_cuda, activation))
+    def known(self, rows, dtype=torch.bfloat16, is_cuda=True, activation=None):
+        return self.fallbacks.of(Shapes(torch.Size((rows, 64)), torch.Size((32, 64)), None, dtype,
+                                        is_cuda, activation))
 
     def test_the_runtime_is_asked_once_and_told_of_each_call(self):
-        self.assertIsNone(self.calls(6), "it has a kernel")
-        counted = self.calls(5, activation="silu")
+        self.assertIsNone(self.known(6), "it has a kernel")
+        counted = self.known(5, activation="silu")
+        x, weight = normal(5, 64), normal(32, 64)
         for _ in range(3):
-            counted.count()
-        self.assertIs(self.calls(5, activation="silu"), counted)
+            counted.linear(x, weight, None)
+        self.assertIs(self.known(5, activation="silu"), counted)
         self.assertEqual(self.glue.hgemm_torch_falls_back.call_count, 2)
         for expected in ([(5, 32, 64, 1, 0, b"silu", 3)], []):
             self.fallbacks.tell()
             self.assertEqual(self.told, expected)
             self.told.clear()
-        counted.count()
+        counted.linear(x, weight, None)
+        self.assertIsNone(counted.linear(x.t(), weight, None), "another layout is not counted")
         self.fallbacks.forget()
         self.assertEqual(self.told, [(5, 32, 64, 1, 0, b"silu", 1)])
-        self.assertIsNot(self.calls(5, activation="silu"), counted)
+        self.assertIsNot(self.known(5, activation="silu"), counted)
 
     def test_types_without_kernels_are_not_asked_for(self):
-        self.calls(6, torch.float32).count()
-        self.calls(6, is_cuda=False).count()
-        self.assertIsNone(self.calls(5, torch.float32, activation="tanh"), "no activation's name")
+        x, weight = normal(6, 64), normal(32, 64)
+        self.known(6, torch.float32).linear(x, weight, None)
+        self.known(6, is_cuda=False).linear(x, weight, None)
+        self.assertIsNone(self.known(5, torch.float32, activation="tanh"), "no activation's name")
         self.glue.hgemm_torch_falls_back.assert_not_called()
         self.fallbacks.tell()
         self.assertEqual(self.told, [(6, 32, 64, 0, 0, None, 1)], "calls on CPUs are not counted")
 
     def test_of_many_shapes_all_are_found_anew(self):
-        first = self.calls(5)
-        first.count()
+        first = self.known(5)
+        first.linear(normal(5, 64), normal(32, 64), None)
         with mock.patch.object(fallback_module, "_MOST", 3):
             for rows in (6, 7, 8):
-                self.calls(rows)
+                self.known(rows)
         self.assertEqual(self.told, [(5, 32, 64, 1, 0, None, 1)])
-        self.assertIsNot(self.calls(5), first)
+        self.assertIsNot(self.known(5), first)
 
 
 if __name__ == "__main__":
