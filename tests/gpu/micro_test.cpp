@@ -110,6 +110,12 @@ TEST_F(Micro, MemoryIsAsFastAsItCanBe) {
   expect_between("tma.box64x64.sw128.mc1.l2.issue.q8", "bytes_per_clk", 20, 70);
   expect_between("read.hbm.t1024.u8", "bandwidth", 1, 5);
   expect_between("bulk.b8192.hbm.issue.q16", "bandwidth", 1, 5);
+  // Any number of bytes, and no fewer than all: twice as many take longer.
+  expect_between("stream.kib14785.pdl.t1024.u8", "bandwidth", 1, 5);
+  expect_between("stream.kib131072.alone.t1024.u8", "bandwidth", 1, 5);
+  const auto sizes = run({"stream.kib65536.pdl.t1024.u8", "stream.kib131072.pdl.t1024.u8"});
+  EXPECT_GT(value(sizes.at("stream.kib131072.pdl.t1024.u8"), "time"),
+            1.5 * value(sizes.at("stream.kib65536.pdl.t1024.u8"), "time"));
   expect_between("read.l2.t1024.u8", "bytes_per_clk", 20, 70);
   expect_between("tma.box64x64.sw128.mc1.l2.latency.q1", "latency", 200, 2000);
   const auto of =

@@ -35,6 +35,7 @@ TEST(MicroLabel, NamesEveryAxis) {
   EXPECT_EQ(micro_label(TmaPoint{}), "tma.box64x64.sw128.mc1.l2.issue.q1");
   EXPECT_EQ(micro_label(BulkPoint{}), "bulk.b8192.l2.issue.q1");
   EXPECT_EQ(micro_label(ReadPoint{MemoryLevel::kHbm, 512, 4}), "read.hbm.t512.u4");
+  EXPECT_EQ(micro_label(StreamPoint{14784, false}), "stream.kib14784.alone.t1024.u4");
   EXPECT_EQ(micro_label(MbarrierPoint{SmemOwner::kPeer}), "mbarrier.peer.test");
   EXPECT_EQ(micro_label(SmemPoint{}), "smem.peer.issue.t32");
   EXPECT_EQ(micro_label(StmatrixPoint{}), "stmatrix.x4.swizzled.w4");

@@ -68,6 +68,8 @@ TEST(MicroSources, HoldTheInstructionsThatTheyTime) {
             24 + 3);
   EXPECT_EQ(count(ptx("stmatrix.x4.plain.w4"), "stmatrix.sync"), 8);
   EXPECT_EQ(count(ptx("read.l2.t512.u4"), "ld.global.cg.v4"), 1 + 2 + 4 + 8);
+  EXPECT_EQ(count(ptx("stream.kib64.pdl.t512.u4"), "ld.global.cg.v4"), 1 + 2 + 4 + 8 + 4)
+      << "and one for what is left, in each";
   EXPECT_EQ(count(ptx("contention.m64n256k16.wg2.fill48.one"), "wgmma.mma_async"), 8);
   EXPECT_EQ(count(ptx("accumulator.f32.e5m2"), "wgmma.mma_async.sync.aligned.m64n8k32.f32.e5m2"),
             1);

@@ -119,6 +119,12 @@ struct ReadParams {
   unsigned long long bytes;  ///< size of the source, a multiple of a round's; reading wraps around
 };
 
+struct StreamParams {
+  const void* source;        ///< at a multiple of 16 bytes
+  unsigned* sink;            ///< one number, which is written never
+  unsigned long long units;  ///< of 16 bytes
+};
+
 // ---- Barriers and distributed shared memory ----
 
 struct ClusterParams {

@@ -49,4 +49,30 @@ __device__ __forceinline__ void time_reads(const ReadParams& params) {
   params.sink[blockIdx.x * blockDim.x + threadIdx.x] = seen;
 }
 
+/// Reads all once. Each CTA has a part, whose end may be shorter. The next launch may begin at
+/// once: nothing that a launch reads depends on another.
+template <int kUnroll>
+__device__ __forceinline__ void stream(const StreamParams& params) {
+  ptx::griddepcontrol_launch_dependents();
+  const auto* source = static_cast<const unsigned char*>(params.source);
+  constexpr u64 kLine = 8;  // of 128 bytes
+  const u64 part = ((params.units + kLine - 1) / kLine + gridDim.x - 1) / gridDim.x * kLine;
+  const u64 first = blockIdx.x * part;
+  const u64 end = first + part < params.units ? first + part : params.units;
+  const u64 step = blockDim.x;
+  u64 unit = first + threadIdx.x;
+  u32 seen = 0;
+  const auto add = [&](const uint4& value) { seen ^= value.x ^ value.y ^ value.z ^ value.w; };
+#pragma unroll 1
+  for (; unit + (kUnroll - 1) * step < end; unit += kUnroll * step) {
+    uint4 values[kUnroll];
+#pragma unroll
+    for (int i = 0; i < kUnroll; ++i) values[i] = load_cg(source + (unit + i * step) * 16);
+#pragma unroll
+    for (int i = 0; i < kUnroll; ++i) add(values[i]);
+  }
+  for (; unit < end; unit += step) add(load_cg(source + unit * 16));
+  if (params.units == 0) *params.sink = seen;
+}
+
 }  // namespace hgemm::micro

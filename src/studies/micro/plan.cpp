@@ -159,6 +159,15 @@ void add_memory(PlanBuilder& plan) {
       for (const int unroll : {1, 2, 4, 8}) plan.add(ReadPoint{level, threads, unroll});
     }
   }
+  for (const int mib : {2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256}) {
+    for (const bool pdl : {true, false}) {
+      for (const int threads : {512, 1024}) {
+        for (const int unroll : {4, 8}) {
+          plan.add(StreamPoint{mib * 1024, pdl, threads, unroll});
+        }
+      }
+    }
+  }
 }
 
 void add_within_the_sm(PlanBuilder& plan) {

@@ -35,6 +35,8 @@ constexpr std::array kOwners = {Word{SmemOwner::kOwn, "own"}, Word{SmemOwner::kP
 constexpr std::array kWaits = {Word{BarrierWait::kTest, "test"}, Word{BarrierWait::kTry, "try"}};
 constexpr std::array kExtents = {Word{Extent::kOneSm, "one"}, Word{Extent::kAllSms, "all"}};
 
+constexpr std::array kLaunches = {Word{true, "pdl"}, Word{false, "alone"}};
+
 constexpr std::array kIntervals = {Word{0, "never"}, Word{128, "every128"}, Word{256, "every256"},
                                    Word{512, "every512"}};
 
@@ -149,6 +151,12 @@ void spell(Codec& codec, Point& p) {
   } else if constexpr (std::is_same_v<P, ReadPoint>) {
     codec.literal("read");
     codec.word(p.level, kLevels);
+    codec.number("t", p.threads);
+    codec.number("u", p.unroll);
+  } else if constexpr (std::is_same_v<P, StreamPoint>) {
+    codec.literal("stream");
+    codec.number("kib", p.kib);
+    codec.word(p.pdl, kLaunches);
     codec.number("t", p.threads);
     codec.number("u", p.unroll);
   } else if constexpr (std::is_same_v<P, MbarrierPoint>) {
@@ -285,6 +293,10 @@ Reason why(const ReadPoint& p) {
   }
   return bad_threads(p.threads);
 }
+Reason why(const StreamPoint& p) {
+  if (p.kib < 64 || p.kib > 1 << 20) return "64 KiB to 1 GiB";
+  return why(ReadPoint{MemoryLevel::kHbm, p.threads, p.unroll});
+}
 Reason why(const MbarrierPoint&) { return std::nullopt; }
 Reason why(const SmemPoint& p) {
   if (p.pace == MicroPace::kLatency && p.threads != 32) return "latency is that of one warp";
@@ -332,6 +344,7 @@ std::optional<MicroPoint> read_micro(std::string_view label) {
   attempt(static_cast<TmaPoint*>(nullptr));
   attempt(static_cast<BulkPoint*>(nullptr));
   attempt(static_cast<ReadPoint*>(nullptr));
+  attempt(static_cast<StreamPoint*>(nullptr));
   attempt(static_cast<MbarrierPoint*>(nullptr));
   attempt(static_cast<SmemPoint*>(nullptr));
   attempt(static_cast<StmatrixPoint*>(nullptr));

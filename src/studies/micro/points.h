@@ -89,6 +89,16 @@ struct ReadPoint {
   int unroll = 4;
   bool operator==(const ReadPoint&) const = default;
 };
+/// stream.kib16384.pdl.t1024.u4: launches one after another that each read so many KiB of their own
+/// from HBM, and do nothing else, as a GEMM of few rows reads its weights. `pdl`: with programmatic
+/// dependent launch, so that one begins while the one before it ends.
+struct StreamPoint {
+  int kib = 16384;
+  bool pdl = true;
+  int threads = 1024;  ///< per SM, each with u loads of 16 bytes in flight
+  int unroll = 4;
+  bool operator==(const StreamPoint&) const = default;
+};
 /// mbarrier.own.test: between two warps of a CTA, waiting with test_wait in a loop;
 /// mbarrier.peer.try: between the CTAs of a cluster, waiting with try_wait.
 struct MbarrierPoint {
@@ -125,8 +135,8 @@ struct ContentionPoint {
 };
 
 using MicroPoint =
-    std::variant<WgmmaPoint, PromotedPoint, MmaPoint, TmaPoint, BulkPoint, ReadPoint, MbarrierPoint,
-                 SmemPoint, StmatrixPoint, AccumulatorPoint, ContentionPoint>;
+    std::variant<WgmmaPoint, PromotedPoint, MmaPoint, TmaPoint, BulkPoint, ReadPoint, StreamPoint,
+                 MbarrierPoint, SmemPoint, StmatrixPoint, AccumulatorPoint, ContentionPoint>;
 
 /// K of one instruction, its FLOPs, and the peak of an SM's dense tensor cores in FLOP per cycle.
 int mma_k(MmaTypes types);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/statistics.h"
 #include "device/data_kernels.h"
@@ -16,17 +17,22 @@ namespace {
 /// another has none.
 constexpr int kOnePerSmBytes = 120 * 1024;
 
+using Attributes = std::array<cudaLaunchAttribute, 2>;
+
 cudaLaunchConfig_t launch_config(const MicroLaunch& launch, cudaStream_t stream,
-                                 cudaLaunchAttribute* cluster) {
-  cluster->id = cudaLaunchAttributeClusterDimension;
-  cluster->val.clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
+                                 Attributes& attributes) {
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
+  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[1].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(launch.ctas));
   config.blockDim = dim3(static_cast<unsigned>(launch.threads));
-  config.dynamicSmemBytes = static_cast<std::size_t>(std::max(launch.smem_bytes, kOnePerSmBytes));
+  config.dynamicSmemBytes = static_cast<std::size_t>(
+      launch.overlaps ? launch.smem_bytes : std::max(launch.smem_bytes, kOnePerSmBytes));
   config.stream = stream;
-  config.attrs = cluster;
-  config.numAttrs = 1;
+  config.attrs = attributes.data();
+  config.numAttrs = launch.overlaps ? 2 : 1;
   return config;
 }
 
@@ -50,8 +56,8 @@ MicroKernel::~MicroKernel() { cudaLibraryUnload(library_); }
 int MicroKernel::resident_ctas(const MicroLaunch& launch, int sm_count) const {
   MicroLaunch one = launch;
   one.ctas = launch.cluster;
-  cudaLaunchAttribute cluster{};
-  const cudaLaunchConfig_t config = launch_config(one, nullptr, &cluster);
+  Attributes attributes{};
+  const cudaLaunchConfig_t config = launch_config(one, nullptr, attributes);
   int clusters = 0;
   check(cudaOccupancyMaxActiveClusters(&clusters, kernel_, &config),
         "asking how many clusters are resident");
@@ -59,12 +65,17 @@ int MicroKernel::resident_ctas(const MicroLaunch& launch, int sm_count) const {
   return std::min(clusters, sm_count / launch.cluster) * launch.cluster;
 }
 
-void MicroKernel::run(const MicroLaunch& launch, std::span<void* const> arguments,
-                      const Stream& stream) const {
-  cudaLaunchAttribute cluster{};
-  const cudaLaunchConfig_t config = launch_config(launch, stream.get(), &cluster);
+void MicroKernel::enqueue(const MicroLaunch& launch, std::span<void* const> arguments,
+                          const Stream& stream) const {
+  Attributes attributes{};
+  const cudaLaunchConfig_t config = launch_config(launch, stream.get(), attributes);
   std::vector<void*> copies(arguments.begin(), arguments.end());
   check(cudaLaunchKernelExC(&config, kernel_, copies.data()), "launching a microbenchmark");
+}
+
+void MicroKernel::run(const MicroLaunch& launch, std::span<void* const> arguments,
+                      const Stream& stream) const {
+  enqueue(launch, arguments, stream);
   stream.synchronize();
 }
 

@@ -21,6 +21,9 @@ struct MicroLaunch {
   int threads = 32;
   int cluster = 1;
   int smem_bytes = 0;
+  /// Whether the next launch may begin before this one ends, also on the same SMs. (Others have an
+  /// SM for each CTA.)
+  bool overlaps = false;
 };
 
 class MicroKernel {
@@ -33,6 +36,8 @@ class MicroKernel {
 
   /// CTAs that are resident at once: at most one per SM, in whole clusters.
   int resident_ctas(const MicroLaunch& launch, int sm_count) const;
+  void enqueue(const MicroLaunch& launch, std::span<void* const> arguments,
+               const Stream& stream) const;
   /// Launches the kernel and waits for its end.
   void run(const MicroLaunch& launch, std::span<void* const> arguments, const Stream& stream) const;
 
@@ -100,6 +105,7 @@ MicroOutcome measure(const ContentionPoint& point, const MicroTask& task);
 MicroOutcome measure(const TmaPoint& point, const MicroTask& task);
 MicroOutcome measure(const BulkPoint& point, const MicroTask& task);
 MicroOutcome measure(const ReadPoint& point, const MicroTask& task);
+MicroOutcome measure(const StreamPoint& point, const MicroTask& task);
 MicroOutcome measure(const MbarrierPoint& point, const MicroTask& task);
 MicroOutcome measure(const SmemPoint& point, const MicroTask& task);
 

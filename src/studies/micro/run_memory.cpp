@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/statistics.h"
+#include "device/data_kernels.h"
 #include "studies/micro/run_kernel.h"
 
 namespace hgemm {
@@ -169,6 +170,44 @@ MicroOutcome measure(const ReadPoint& point, const MicroTask& task) {
     }
   }
   return {throughput.figures(), ""};
+}
+
+MicroOutcome measure(const StreamPoint& point, const MicroTask& task) {
+  // Each launch of a graph reads bytes of its own, far more than L2 holds in all.
+  constexpr std::int64_t kLeastBytes = 1 << 30;
+  constexpr int kFewestLaunches = 8;
+  constexpr int kReplays = 4;  ///< between two events, whose own cost is that of one launch or two
+  const std::int64_t bytes = std::int64_t{point.kib} * 1024;
+  const int launches =
+      std::max(kFewestLaunches, static_cast<int>((kLeastBytes + bytes - 1) / bytes));
+  const DeviceMemory source(static_cast<std::size_t>(bytes * launches));
+  fill_normal(source.data(), bytes * launches / 2, DataType::kBf16, 1.0f, task.request.seed, 0,
+              task.bench.stream.get());
+  const DeviceMemory sink(sizeof(unsigned));
+
+  MicroLaunch launch{.threads = point.threads, .overlaps = point.pdl};
+  const MicroKernel kernel(task.cubin, micro_kernel(point), 0);
+  launch.ctas = task.bench.device.sm_count;
+  const Graph graph = Graph::capture(task.bench.stream, [&] {
+    for (int i = 0; i < launches; ++i) {
+      micro::StreamParams params{source.as<unsigned char>() + bytes * i, sink.as<unsigned>(),
+                                 static_cast<unsigned long long>(bytes / 16)};
+      void* arguments[] = {&params};
+      kernel.enqueue(launch, arguments, task.bench.stream);
+    }
+  });
+  std::vector<double> times_us, bandwidths;
+  Event start, stop;
+  for (int repetition = -1; repetition < kMicroRepetitions; ++repetition) {
+    start.record(task.bench.stream);
+    for (int replay = 0; replay < kReplays; ++replay) graph.launch(task.bench.stream);
+    stop.record(task.bench.stream);
+    stop.synchronize();
+    if (repetition < 0) continue;
+    times_us.push_back(stop.us_since(start) / (kReplays * launches));
+    bandwidths.push_back(static_cast<double>(bytes) / times_us.back() * 1e-6);
+  }
+  return {{figure("time", "us", times_us), figure("bandwidth", "TB/s", bandwidths)}, ""};
 }
 
 namespace {

@@ -189,6 +189,15 @@ std::string source_of(const ReadPoint&) {
   return text;
 }
 std::string name_of(const ReadPoint& p) { return fmt::format("read_{}", p.unroll); }
+std::string source_of(const StreamPoint&) {
+  std::string text = include("read");
+  for (const int unroll : {1, 2, 4, 8}) {
+    text += kernel(fmt::format("stream_{}", unroll), 1024, "StreamParams",
+                   fmt::format("stream<{}>", unroll));
+  }
+  return text;
+}
+std::string name_of(const StreamPoint& p) { return fmt::format("stream_{}", p.unroll); }
 
 std::string cluster_source() {
   return include("cluster") +

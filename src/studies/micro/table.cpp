@@ -221,6 +221,13 @@ void add(Pivots& tables, const ReadPoint&, const Study& study) {
       "loads", middle_of(study.label, 1, 1), last_of(study.label),
       value_of(study, "bytes_per_clk", "{:.1f}") + value_of(study, "bandwidth", " ({:.2f})"));
 }
+void add(Pivots& tables, const StreamPoint& p, const Study& study) {
+  tables.add(
+      "Plain reads of so many KiB from HBM, launch after launch, of t threads per SM with u "
+      "loads of 16 bytes in flight: us (TB/s)",
+      "KiB", fmt::format("{}", p.kib), middle_of(study.label, 2, 3),
+      value_of(study, "time", "{:.2f}") + value_of(study, "bandwidth", " ({:.2f})"));
+}
 void add(Pivots& tables, const MbarrierPoint& p, const Study& study) {
   tables.add("mbarrier round trip: cycles", "between",
              p.owner == SmemOwner::kOwn ? "two warps of a CTA" : "two CTAs of a cluster",
