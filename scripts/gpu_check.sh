@@ -38,8 +38,8 @@ run_gtest() {
 # the same time, on all GPUs in turn, share the tests. (Not so tests that judge times, or that have
 # other processes on their GPU.)
 in_shards=" accuracy_test batch_invariant_test batch_test epilogue_test fp32_output_test fp8_test "
-in_shards+="fp8_random_test kernel_test odd_sizes_test output_scales_test pdl_test quantise_test "
-in_shards+="verify_test "
+in_shards+="fp8_random_test kernel_test odd_sizes_test output_scales_test overlap_test pdl_test "
+in_shards+="quantise_test verify_test "
 run_shards() {
   local shards=8 shard gpus pids=() passed=() failed=()
   mapfile -t gpus < <(visible_gpus)
@@ -67,7 +67,7 @@ visible_gpus() {
 sanitize() {
   local tool=$1 binary test tests gpus outcome=0 count=0
   mapfile -t gpus < <(visible_gpus)
-  for binary in kernel_test fp8_test; do
+  for binary in kernel_test fp8_test overlap_test; do
     tests=$("build/tests/$binary" --gtest_list_tests --gtest_filter='*Smoke*' |
       sed -n 's/^  \([^ ]*\).*/\1/p')
     [[ -n $tests ]] || { echo "$binary has no smoke test"; return 1; }

@@ -118,7 +118,7 @@ struct BlockScales {
                                             int warp, int lane) {
     const u32 of_a = stage_scales_of_a(pipeline, stage);
     const u32 of_b = stage_scales_of_b(pipeline, stage) +
-                     (kBIsOfBlocks && !kIsPacked ? bytes(k_block % kScaleBoxBlocks * 4) : 0u);
+                     (kBIsOfBlocks && !kIsPacked ? bytes(k_block) % kScaleBoxBlocks * 4 : 0u);
     read = 0;
     if constexpr (kIsPacked) {
       k_blocks = ceil_div(extent_k<kKernel>(params), kScaleBlock);

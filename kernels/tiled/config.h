@@ -222,6 +222,13 @@ HGEMM_HOST_DEVICE constexpr int outputs_per_thread(const TiledKernel& k) {
   return output_blocks(k) * output_cols(k) / 2;
 }
 
+/// With the overlapped store, whether a tile waits in the sums themselves: where each stage is
+/// promoted before the next one is multiplied, nothing is added to them during its wgmmas.
+HGEMM_HOST_DEVICE constexpr bool waits_in_sums(const TiledKernel& k) {
+  return k.store == StorePath::kOverlapped && k.promote != 0 && k.promote == k.bk &&
+         k.mma_depth == 0 && output_blocks(k) == mma_blocks(k);
+}
+
 // ---- Operands of the epilogue ----
 
 /// Whether C and the bias come through the ring; otherwise the consumers' threads load them.

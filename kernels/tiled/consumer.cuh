@@ -11,7 +11,7 @@
 #include "tiled/probe.cuh"
 #include "tiled/promotion.cuh"
 #include "tiled/split_sums.cuh"
-#include "tiled/store.cuh"
+#include "tiled/waiting_tile.cuh"
 #include "tiled/work.cuh"
 #include "tiled/workspace_sums.cuh"
 
@@ -79,6 +79,7 @@ template <TiledKernel kKernel>
 struct Consumer {
   static constexpr bool kPingPong = kKernel.schedule == Schedule::kPingPong;
   static constexpr bool kOverlapped = kKernel.store == StorePath::kOverlapped;
+  static constexpr bool kWaitsInSums = waits_in_sums(kKernel);
   static constexpr bool kHasBlockScales = is_of_blocks(kKernel.gemm.scaling);
   static constexpr bool kHasScales = scales_tiles(kKernel.gemm.scaling);
   static constexpr int kStride =
@@ -210,7 +211,7 @@ struct Consumer {
     TileOrigin<kKernel> origin{};
     PromotedStage<typename Pieces::Sums, Scales> stages[kKernel.mma_depth + 1];
     bool is_full = false;  // the next stage, seen ahead of time
-    const auto issue = [&](int k_block, int i) {
+    const auto issue = [&](int k_block, int i, bool is_first = false) {
       auto& [sums, scales_of_stage, stage] = stages[i];
       const bool is_last = k_block + 1 == work.end;
       stage = state.stage;
@@ -233,6 +234,12 @@ struct Consumer {
         multiply_piece<kKernel>(sums, piece, rows, cols, 0);
         ptx::wgmma_commit_group();
         (probe.lap(consumer_phase::kMmaIssue), ...);
+        if constexpr (kWaitsInSums) {
+          if (is_first && (piece == 0 || Pieces::kAreBlocks)) {
+            const int end = Pieces::kAreBlocks ? piece + 1 : mma_blocks(kKernel);
+            waiting.store(accumulators, params, staging, Pieces::first_block(piece), end, lane);
+          }
+        }
         if (piece < kLast) {
           ptx::wgmma_wait_group<0>();
           (probe.lap(consumer_phase::kMmaWait), ...);
@@ -244,7 +251,9 @@ struct Consumer {
       if (kPingPong && is_last && !adds_addends<kKernel>(work.first, work.end, list.k_blocks)) {
         turn.pass();
       }
-      if constexpr (kOverlapped) waiting.store(params, staging, is_last, lane);
+      if constexpr (kOverlapped && !kWaitsInSums) {
+        waiting.store(params, staging, is_last, lane);
+      }
     };
     const auto add = [&](int i, bool has_next) {
       auto& [sums, scales_of_stage, stage] = stages[i];
@@ -264,7 +273,7 @@ struct Consumer {
         (probe.lap(consumer_phase::kRelease), ...);
       }
     };
-    forget<kKernel>(accumulators);
+    if constexpr (!kWaitsInSums) forget<kKernel>(accumulators);
     turn.await();
     if (work.first < work.end) {
       ptx::mbarrier_wait(pipeline.full(state.stage), state.parity());
@@ -275,8 +284,13 @@ struct Consumer {
       if constexpr (is_dynamic(kKernel)) origin.n &= ~1;
       (probe.lap(consumer_phase::kMmaIssue), ...);
     }
-    promote_each_stage<kKernel.mma_depth, promoted_group<kKernel>()>(work.first, work.end, issue,
-                                                                     add);
+    int next = work.first;
+    if constexpr (kWaitsInSums) {
+      issue(next++, 0, true);
+      ptx::wgmma_wait_group<0>();
+      add(0, next < work.end);
+    }
+    promote_each_stage<kKernel.mma_depth, promoted_group<kKernel>()>(next, work.end, issue, add);
     return origin;
   }
 
@@ -421,7 +435,9 @@ struct Consumer {
       waiting.take(accumulators, params, begin, lane);
       // There is no next tile during which to store. (Placed after the loop over tiles, this would
       // make ptxas 13.0 give consumers the registers of kernel entry, and spill.)
-      if (is_last_tile) waiting.store(params, staging, true, lane);
+      if constexpr (!kWaitsInSums) {
+        if (is_last_tile) waiting.store(params, staging, true, lane);
+      }
     } else {
       store_staged<kKernel>(accumulators, params, staging, begin, place.part, lane, probe...);
     }
@@ -498,6 +514,14 @@ __device__ __forceinline__ void consume(const KernelParams& params,
       ptx::named_barrier_sync<kKernel.consumers * kWarpgroupThreads>(kRingReadBarrier);
     }
     consumer.store(accumulators, waiting, origin, probe...);
+    if constexpr (C::kWaitsInSums) {
+      if (consumer.is_last_tile) {
+        waiting.store(accumulators, params, consumer.staging, 0, mma_blocks(kKernel),
+                      consumer.lane);
+        (probe.end_tile(work.tile), ...);
+        return;  // if it went on, ptxas 13.0 would compute addresses in each thread's registers
+      }
+    }
     (probe.end_tile(work.tile), ...);
   }
 }

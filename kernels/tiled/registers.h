@@ -9,7 +9,7 @@ namespace hgemm {
 
 /// Registers for a tile that waits to be stored, in the output type.
 HGEMM_HOST_DEVICE constexpr int waiting_registers(const TiledKernel& k) {
-  return k.store == StorePath::kOverlapped
+  return k.store == StorePath::kOverlapped && !waits_in_sums(k)
              ? outputs_per_thread(k) * element_bytes(k.gemm.output) / 4
              : 0;
 }
@@ -56,20 +56,42 @@ HGEMM_HOST_DEVICE constexpr int most_moved_registers(const TiledConfig& c) {
   if (c.ctas_per_sm > 1) return c.consumers == 1 ? 232 : 104;
   return c.consumers == 1 ? DeviceLimits{}.max_registers_per_thread : c.consumers == 3 ? 160 : 232;
 }
-/// Registers for the scales of a stage (common/block_scales.cuh). Where a block of B may begin at
-/// any 8 columns of the tile and all columns are promoted at once, a consumer needs 56 beside its
-/// sums, for fp32 outputs 64, and 88 with scheduler csplit; the staged store's reserve is enough.
-/// Among 330 such tiles (ptxas 13.0) 24 spilled with 8 here, up to 300 bytes. Now 303 of them are
-/// left, which do not spill; nor would 8 of the others. Among 431 tiles with wider runs of columns
-/// one spilled with 8, by 16 bytes.
+/// Whether a block of B may begin at any 8 columns of the tile, all of which are promoted at once.
+HGEMM_HOST_DEVICE constexpr bool has_scales_in_runs_of_8(const TiledKernel& k) {
+  return has_row_blocks_of_b(k.gemm.scaling) && k.promote != 0 && !k.swap && mma_blocks(k) == 1 &&
+         consumer_cols(k) % 16 != 0;
+}
+HGEMM_HOST_DEVICE constexpr int registers_in_runs_of_8(const TiledKernel& k) {
+  return k.gemm.output == DataType::kFp32 ? 64 : 56;
+}
+/// Registers for the scales of a stage (common/block_scales.cuh). With runs of 8 columns a consumer
+/// needs 56 beside its sums, for fp32 outputs 64, and 88 with scheduler csplit; the staged store's
+/// reserve is enough. Among 330 such tiles (ptxas 13.0) 24 spilled with 8 here, up to 300 bytes.
+/// Now 303 of them are left, which do not spill; nor would 8 of the others. Among 431 tiles with
+/// wider runs of columns one spilled with 8, by 16 bytes.
 HGEMM_HOST_DEVICE constexpr int block_scale_registers(const TiledKernel& k) {
   if (!is_of_blocks(k.gemm.scaling)) return 0;
-  const bool in_runs_of_8 = has_row_blocks_of_b(k.gemm.scaling) && k.promote != 0 && !k.swap &&
-                            mma_blocks(k) == 1 && consumer_cols(k) % 16 != 0;
-  if (!in_runs_of_8) return 8;
+  if (!has_scales_in_runs_of_8(k)) return 8;
   const int reserve = accumulator_reserve(k);
-  const int needed = k.gemm.output == DataType::kFp32 ? 64 : 56;
-  return reserve < 48 ? needed - reserve : adds_in_cluster(k) ? 16 : 8;
+  return reserve < 48 ? registers_in_runs_of_8(k) - reserve : adds_in_cluster(k) ? 16 : 8;
+}
+/// Whether a consumer that promotes all sums at once needs its most registers in the main loop. The
+/// tensor cores' sums are live there; when the epilogue begins they are free. Among 176 such tiles
+/// at random the 40 that spilled had the staged store, a scale for each row of B, or 208 columns
+/// (ptxas 13.0).
+HGEMM_HOST_DEVICE constexpr bool frees_sums(const TiledKernel& k) {
+  return k.promote != 0 && k.mma_depth == 0 && mma_blocks(k) == 1 && !k.swap && !cuts_k(k) &&
+         !is_dynamic(k) && k.ctas_per_sm == 1 && k.store != StorePath::kStaged &&
+         !waits_in_sums(k) && k.gemm.scaling != Scaling::kRowBlocks;
+}
+/// Registers that such a main loop needs: beside the sums those for addresses and scales. Of 144
+/// such tiles, with 176 to 200 columns by two consumers and 112 to 128 by three, one spills, by 8
+/// bytes (ptxas 13.0).
+HGEMM_HOST_DEVICE constexpr int main_loop_registers(const TiledKernel& k) {
+  const int rest = has_scales_in_runs_of_8(k) ? registers_in_runs_of_8(k)
+                   : k.consumers == 3         ? 32
+                                              : 40;
+  return 2 * accumulators_per_thread(k) + waiting_registers(k) + rest;
 }
 /// Pieces in which the sums of a stage are promoted, one after the other, so that they share
 /// registers: the 64-row blocks of a consumer, or the two halves of its columns where the sums of
@@ -78,9 +100,12 @@ HGEMM_HOST_DEVICE constexpr int block_scale_registers(const TiledKernel& k) {
 HGEMM_HOST_DEVICE constexpr int promoted_pieces(const TiledKernel& k) {
   if (k.promote == 0 || k.promote != k.bk || k.mma_depth > 0) return 1;
   if (mma_blocks(k) > 1) return mma_blocks(k);
-  const bool fits = 2 * accumulators_per_thread(k) + waiting_registers(k) + accumulator_reserve(k) +
-                        block_scale_registers(k) <=
-                    most_moved_registers(k);
+  const int whole = 2 * accumulators_per_thread(k) + waiting_registers(k) + accumulator_reserve(k) +
+                    block_scale_registers(k);
+  // consumer_registers() gives two consumers 240 where they need them.
+  const int most = k.consumers == 2 ? 240 : most_moved_registers(k);
+  const bool fits =
+      whole <= most_moved_registers(k) || (frees_sums(k) && main_loop_registers(k) <= most);
   return fits || consumer_cols(k) % 16 != 0 ? 1 : 2;
 }
 /// Registers for the tensor cores' sums beside those in which they are added up.
@@ -171,9 +196,14 @@ HGEMM_HOST_DEVICE constexpr bool stamps_fit(const TiledKernel& k) {
 }
 /// Registers that a consumer needs.
 HGEMM_HOST_DEVICE constexpr int needed_registers(const TiledKernel& k) {
-  const int needed = accumulators_per_thread(k) + promoted_registers(k) + waiting_registers(k) +
-                     accumulator_reserve(k) + epilogue_registers(k) + block_scale_registers(k) +
-                     added_fp8_registers(k) + piece_registers(k);
+  const int epilogue = accumulators_per_thread(k) + waiting_registers(k) + accumulator_reserve(k) +
+                       epilogue_registers(k) + added_fp8_registers(k);
+  const int needed =
+      epilogue + promoted_registers(k) + block_scale_registers(k) + piece_registers(k);
+  if (needed > most_moved_registers(k) && frees_sums(k) && promoted_pieces(k) == 1) {
+    const int main_loop = main_loop_registers(k);
+    return main_loop > epilogue ? main_loop : epilogue;
+  }
   // With 240 registers for a consumer the producer has 24, which are too few for its stamps.
   return stamps_fit(k) && needed > 232 && needed <= 240 ? 232 : needed;
 }

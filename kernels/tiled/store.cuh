@@ -498,6 +498,41 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
   take_next_buffer<kKernel>(staging);
 }
 
+/// Computes the outputs of box kBox of a warp's part from its sums, and stores them through shared
+/// memory.
+template <TiledKernel kKernel, int kBox, class... Probe>
+__device__ __forceinline__ void finish_and_store_box(Accumulators<kKernel>& accumulators,
+                                                     const KernelParams& params, Staging& staging,
+                                                     TileOrigin<kKernel> begin, int lane,
+                                                     Probe&... probe) {
+  using Boxes = StoreBoxes<kKernel>;
+  constexpr int kCols = Boxes::cols(kBox);
+  u32 words[output_words<kKernel>(kCols)];
+  if constexpr (is_gated(kKernel.gemm)) {
+    float outputs[kCols / 2];
+    gate_columns<kKernel, kCols / 8>(accumulators, Boxes::block(kBox), Boxes::column(kBox) / 8,
+                                     outputs);
+    scale_columns<kKernel, kCols>(outputs, params, begin, Boxes::block(kBox) * kMmaM,
+                                  Boxes::column(kBox), lane);
+    convert_box<kKernel, kCols>(outputs, words);
+  } else {
+    float* const sums = &accumulators[Boxes::block(kBox)][Boxes::column(kBox) / 2];
+    if constexpr (has_epilogue(kKernel.gemm)) {
+      finish_columns<kKernel, kCols / 8>(sums, params, begin, Boxes::block(kBox) * kMmaM,
+                                         Boxes::column(kBox), lane);
+    }
+    if constexpr (kKernel.gemm.epilogue.aux) {
+      convert_box<kKernel, kCols>(sums, words);
+      store_box<kKernel, kBox, Output::kAux>(words, params, staging, begin, lane);
+      activate_stored<kKernel, kCols / 8>(sums, params);
+    }
+    scale_columns<kKernel, kCols>(sums, params, begin, Boxes::block(kBox) * kMmaM,
+                                  Boxes::column(kBox), lane);
+    convert_box<kKernel, kCols>(sums, words);
+  }
+  store_box<kKernel, kBox>(words, params, staging, begin, lane, probe...);
+}
+
 /// Stores a warp's part through shared memory, box after box from kBox on. For a tile that a
 /// cluster has cut, it stores the boxes that CTA number `part` has added up.
 template <TiledKernel kKernel, int kBox = 0, class... Probe>
@@ -505,95 +540,12 @@ __device__ __forceinline__ void store_staged(Accumulators<kKernel>& accumulators
                                              const KernelParams& params, Staging& staging,
                                              TileOrigin<kKernel> begin, int part, int lane,
                                              Probe&... probe) {
-  using Boxes = StoreBoxes<kKernel>;
-  if constexpr (kBox < Boxes::kCount) {
+  if constexpr (kBox < StoreBoxes<kKernel>::kCount) {
     if (!adds_in_cluster(kKernel) || box_owner(kKernel, kBox) == part) {
-      constexpr int kCols = Boxes::cols(kBox);
-      u32 words[output_words<kKernel>(kCols)];
-      if constexpr (is_gated(kKernel.gemm)) {
-        float outputs[kCols / 2];
-        gate_columns<kKernel, kCols / 8>(accumulators, Boxes::block(kBox), Boxes::column(kBox) / 8,
-                                         outputs);
-        scale_columns<kKernel, kCols>(outputs, params, begin, Boxes::block(kBox) * kMmaM,
-                                      Boxes::column(kBox), lane);
-        convert_box<kKernel, kCols>(outputs, words);
-      } else {
-        float* const sums = &accumulators[Boxes::block(kBox)][Boxes::column(kBox) / 2];
-        if constexpr (has_epilogue(kKernel.gemm)) {
-          finish_columns<kKernel, kCols / 8>(sums, params, begin, Boxes::block(kBox) * kMmaM,
-                                             Boxes::column(kBox), lane);
-        }
-        if constexpr (kKernel.gemm.epilogue.aux) {
-          convert_box<kKernel, kCols>(sums, words);
-          store_box<kKernel, kBox, Output::kAux>(words, params, staging, begin, lane);
-          activate_stored<kKernel, kCols / 8>(sums, params);
-        }
-        scale_columns<kKernel, kCols>(sums, params, begin, Boxes::block(kBox) * kMmaM,
-                                      Boxes::column(kBox), lane);
-        convert_box<kKernel, kCols>(sums, words);
-      }
-      store_box<kKernel, kBox>(words, params, staging, begin, lane, probe...);
+      finish_and_store_box<kKernel, kBox>(accumulators, params, staging, begin, lane, probe...);
     }
     store_staged<kKernel, kBox + 1>(accumulators, params, staging, begin, part, lane, probe...);
   }
 }
-
-/// The overlapped store: holds a computed tile that is not stored yet in registers, so that the
-/// accumulators are free for the next tile. Its boxes are stored during the next tile's wgmmas.
-template <TiledKernel kKernel>
-struct WaitingTile {
-  using Boxes = StoreBoxes<kKernel>;
-  u32 words[output_blocks(kKernel)][output_words<kKernel>(output_cols(kKernel))];
-  TileOrigin<kKernel> begin;
-  int next = Boxes::kCount;  ///< the box to be stored next
-
-  __device__ __forceinline__ void take(Accumulators<kKernel>& accumulators,
-                                       const KernelParams& params, TileOrigin<kKernel> tile,
-                                       int lane) {
-#pragma unroll
-    for (int block = 0; block < output_blocks(kKernel); ++block) {
-      if constexpr (is_gated(kKernel.gemm)) {
-        take_gated(accumulators, params, block, tile, lane);
-        continue;
-      } else if constexpr (has_epilogue(kKernel.gemm)) {
-        finish_columns<kKernel, output_cols(kKernel) / 8>(accumulators[block], params, tile,
-                                                          block * kMmaM, 0, lane);
-      }
-      scale_columns<kKernel, output_cols(kKernel)>(accumulators[block], params, tile, block * kMmaM,
-                                                   0, lane);
-      convert_box<kKernel, output_cols(kKernel)>(accumulators[block], words[block]);
-    }
-    begin = tile;
-    next = 0;
-  }
-  __device__ __forceinline__ void take_gated(const Accumulators<kKernel>& accumulators,
-                                             const KernelParams& params, int block,
-                                             TileOrigin<kKernel> tile, int lane) {
-    constexpr int kNow = finds_output_scales(kKernel.gemm) ? kScaleBlock / 8 : 1;
-#pragma unroll
-    for (int group = 0; group < output_cols(kKernel) / 8; group += kNow) {
-      float outputs[kNow * 4];
-      gate_columns<kKernel, kNow>(accumulators, block, group, outputs);
-      scale_columns<kKernel, kNow * 8>(outputs, params, tile, block * kMmaM, group * 8, lane);
-      convert_box<kKernel, kNow * 8>(outputs, &words[block][output_words<kKernel>(group * 8)]);
-    }
-  }
-  /// Stores the next box, if one is left, or all remaining ones. (kBox: the registers must be known
-  /// at compile time.)
-  template <int kBox = 0>
-  __device__ __forceinline__ void store(const KernelParams& params, Staging& staging, bool all,
-                                        int lane) {
-    if constexpr (kBox < Boxes::kCount) {
-      if (next == kBox) {
-        store_box<kKernel, kBox>(
-            &words[Boxes::block(kBox)][output_words<kKernel>(Boxes::column(kBox))], params, staging,
-            begin, lane);
-        next = kBox + 1;
-        if (!all) return;
-      }
-      store<kBox + 1>(params, staging, all, lane);
-    }
-  }
-};
 
 }  // namespace hgemm

@@ -143,6 +143,51 @@ TEST(Fp8Rules, StampsLeaveTheProducerItsRegisters) {
   EXPECT_EQ(why_invalid(kernel), TiledRule::kValid);
 }
 
+// Registers for the epilogue are free in the main loop, where the tensor cores' sums are live.
+TEST(Fp8Rules, SumsThatFitThePromotingLoopAreInOnePiece) {
+  const auto kernel = [](int bm, int bn, int consumers, StorePath store = StorePath::kTma,
+                         const GemmKind& kind = kScaledBlocks) {
+    return TiledKernel{{.bm = bm,
+                        .bn = bn,
+                        .bk = 128,
+                        .stages = 3,
+                        .mma_depth = 0,
+                        .consumers = consumers,
+                        .store = store,
+                        .promote = 128},
+                       kind};
+  };
+  for (const TiledKernel& k :
+       {kernel(128, 192, 2), kernel(192, 128, 3), kernel(128, 192, 2, StorePath::kDirect),
+        kernel(128, 200, 2, StorePath::kTma, kPromoted)}) {
+    EXPECT_EQ(promoted_pieces(k), 1) << build_name(k);
+    EXPECT_EQ(why_invalid(k), TiledRule::kValid) << build_name(k);
+  }
+  for (const TiledKernel& k :
+       {kernel(128, 208, 2, StorePath::kTma, kPromoted), kernel(128, 192, 2, StorePath::kStaged),
+        kernel(192, 128, 3, StorePath::kTma, kScaledRowBlocks)}) {
+    EXPECT_EQ(promoted_pieces(k), 2) << build_name(k);
+  }
+}
+
+TEST(Fp8Rules, AnOverlappedTileWaitsInPromotedSums) {
+  TiledKernel kernel{{.bn = 256,
+                      .bk = 128,
+                      .mma_depth = 0,
+                      .schedule = Schedule::kColumns,
+                      .store = StorePath::kOverlapped,
+                      .promote = 128},
+                     kScaledBlocks};
+  EXPECT_TRUE(waits_in_sums(kernel));
+  EXPECT_EQ(waiting_registers(kernel), 0);
+  EXPECT_EQ(why_invalid(kernel), TiledRule::kValid);
+  kernel.gemm = kPromoted;
+  kernel.promote = 256;
+  EXPECT_FALSE(waits_in_sums(kernel));
+  EXPECT_EQ(waiting_registers(kernel), 64);
+  EXPECT_EQ(why_invalid(kernel), TiledRule::kAccumulators);
+}
+
 TEST(Fp8Rules, OfSwapAbKernelsRejectWhatTheyName) {
   const auto rule = [](const SwapAbConfig& config, const GemmKind& kind = kPromoted) {
     return why_invalid(SwapAbKernel{config, kind});
