@@ -80,6 +80,8 @@ struct Consumer {
   static constexpr bool kPingPong = kKernel.schedule == Schedule::kPingPong;
   static constexpr bool kOverlapped = kKernel.store == StorePath::kOverlapped;
   static constexpr bool kWaitsInSums = waits_in_sums(kKernel);
+  /// Whether a tile that is not stored yet has registers of its own.
+  static constexpr bool kHoldsTiles = kOverlapped && !kWaitsInSums;
   static constexpr bool kHasBlockScales = is_of_blocks(kKernel.gemm.scaling);
   static constexpr bool kHasScales = scales_tiles(kKernel.gemm.scaling);
   static constexpr int kStride =
@@ -163,7 +165,7 @@ struct Consumer {
       if (kPingPong && is_last && !adds_addends<kKernel>(work.first, work.end, list.k_blocks)) {
         turn.pass();
       }
-      if constexpr (kOverlapped) waiting.store(params, staging, is_last, lane);
+      if constexpr (kHoldsTiles) waiting.store(params, staging, is_last, lane);
       ptx::wgmma_wait_group<kKernel.mma_depth>();
       (probe.lap(consumer_phase::kMmaWait), ...);
       if constexpr (kKernel.mma_depth == 0) {
@@ -200,6 +202,27 @@ struct Consumer {
     return origin;
   }
 
+  /// Waits for the first stage of a piece of work, which is not empty. Returns its tile's origin.
+  template <class... Probe>
+  __device__ __forceinline__ TileOrigin<kKernel> await_tile(const Work& work, Probe&... probe) {
+    ptx::mbarrier_wait(pipeline.full(state.stage), state.parity());
+    (probe.lap(consumer_phase::kWaitFull), ...);
+    TileOrigin<kKernel> origin = begin(state.stage);
+    (probe.ready(work.tile, origin), ...);
+    if constexpr (is_dynamic(kKernel)) origin.n &= ~1;
+    (probe.lap(consumer_phase::kMmaIssue), ...);
+    return origin;
+  }
+
+  /// Stores the blocks of the waiting tile to whose sums a piece of the next one is added.
+  __device__ __forceinline__ void store_waiting(Accumulators<kKernel>& accumulators,
+                                                const WaitingTile<kKernel>& waiting, int piece) {
+    using Pieces = PromotedPieces<kKernel>;
+    if (piece > 0 && !Pieces::kAreBlocks) return;
+    const int end = Pieces::kAreBlocks ? piece + 1 : mma_blocks(kKernel);
+    waiting.store(accumulators, params, staging, Pieces::first_block(piece), end, lane);
+  }
+
   /// As multiply(), with sums that are promoted (tiled/promotion.cuh) after each stage.
   template <class... Probe>
   __device__ __forceinline__ TileOrigin<kKernel> multiply_promoted_stages(
@@ -218,9 +241,7 @@ struct Consumer {
       if (!is_full) ptx::mbarrier_wait(pipeline.full(stage), state.parity());
       (probe.lap(consumer_phase::kWaitFull), ...);
       is_full = false;
-      if constexpr (is_dynamic(kKernel)) {
-        if (is_last) is_last_tile = is_marked_last(stage);
-      }
+      if (is_dynamic(kKernel) && is_last) is_last_tile = is_marked_last(stage);
       const u64 rows = rows_base + static_cast<u32>(stage * kRowsStageUnits);
       const u64 cols = cols_base + static_cast<u32>(stage * kColsStageUnits);
       if constexpr (kHasBlockScales) {
@@ -235,10 +256,7 @@ struct Consumer {
         ptx::wgmma_commit_group();
         (probe.lap(consumer_phase::kMmaIssue), ...);
         if constexpr (kWaitsInSums) {
-          if (is_first && (piece == 0 || Pieces::kAreBlocks)) {
-            const int end = Pieces::kAreBlocks ? piece + 1 : mma_blocks(kKernel);
-            waiting.store(accumulators, params, staging, Pieces::first_block(piece), end, lane);
-          }
+          if (is_first) store_waiting(accumulators, waiting, piece);
         }
         if (piece < kLast) {
           ptx::wgmma_wait_group<0>();
@@ -251,9 +269,7 @@ struct Consumer {
       if (kPingPong && is_last && !adds_addends<kKernel>(work.first, work.end, list.k_blocks)) {
         turn.pass();
       }
-      if constexpr (kOverlapped && !kWaitsInSums) {
-        waiting.store(params, staging, is_last, lane);
-      }
+      if constexpr (kHoldsTiles) waiting.store(params, staging, is_last, lane);
     };
     const auto add = [&](int i, bool has_next) {
       auto& [sums, scales_of_stage, stage] = stages[i];
@@ -276,13 +292,8 @@ struct Consumer {
     if constexpr (!kWaitsInSums) forget<kKernel>(accumulators);
     turn.await();
     if (work.first < work.end) {
-      ptx::mbarrier_wait(pipeline.full(state.stage), state.parity());
-      (probe.lap(consumer_phase::kWaitFull), ...);
+      origin = await_tile(work, probe...);
       is_full = true;
-      origin = begin(state.stage);
-      (probe.ready(work.tile, origin), ...);
-      if constexpr (is_dynamic(kKernel)) origin.n &= ~1;
-      (probe.lap(consumer_phase::kMmaIssue), ...);
     }
     int next = work.first;
     if constexpr (kWaitsInSums) {
@@ -330,7 +341,7 @@ struct Consumer {
         if (kPingPong && is_last && !adds_addends<kKernel>(work.first, work.end, list.k_blocks)) {
           turn.pass();
         }
-        if constexpr (kOverlapped) waiting.store(params, staging, is_last, lane);
+        if constexpr (kHoldsTiles) waiting.store(params, staging, is_last, lane);
         ptx::wgmma_wait_group<kKernel.mma_depth>();
         (probe.lap(consumer_phase::kMmaWait), ...);
         if constexpr (kKernel.mma_depth == 0) {
@@ -435,7 +446,7 @@ struct Consumer {
       waiting.take(accumulators, params, begin, lane);
       // There is no next tile during which to store. (Placed after the loop over tiles, this would
       // make ptxas 13.0 give consumers the registers of kernel entry, and spill.)
-      if constexpr (!kWaitsInSums) {
+      if constexpr (kHoldsTiles) {
         if (is_last_tile) waiting.store(params, staging, true, lane);
       }
     } else {

@@ -151,10 +151,10 @@ TEST(Fp8Rules, SumsThatFitThePromotingLoopAreInOnePiece) {
                         .bn = bn,
                         .bk = 128,
                         .stages = 3,
-                        .mma_depth = 0,
                         .consumers = consumers,
-                        .store = store,
-                        .promote = 128},
+                        .mma_depth = 0,
+                        .promote = 128,
+                        .store = store},
                        kind};
   };
   for (const TiledKernel& k :
@@ -173,10 +173,10 @@ TEST(Fp8Rules, SumsThatFitThePromotingLoopAreInOnePiece) {
 TEST(Fp8Rules, AnOverlappedTileWaitsInPromotedSums) {
   TiledKernel kernel{{.bn = 256,
                       .bk = 128,
-                      .mma_depth = 0,
                       .schedule = Schedule::kColumns,
-                      .store = StorePath::kOverlapped,
-                      .promote = 128},
+                      .mma_depth = 0,
+                      .promote = 128,
+                      .store = StorePath::kOverlapped},
                      kScaledBlocks};
   EXPECT_TRUE(waits_in_sums(kernel));
   EXPECT_EQ(waiting_registers(kernel), 0);

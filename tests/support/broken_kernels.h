@@ -41,6 +41,13 @@ class EditedKernels {
 inline const TiledConfig kTile{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
 inline const TiledConfig kTileOf8Bits{
     .bm = 128, .bn = 128, .bk = 128, .stages = 4, .mma_depth = 0, .promote = 128};
+inline const TiledConfig kWaitsInSums{.bm = 128,
+                                      .bn = 128,
+                                      .bk = 128,
+                                      .stages = 4,
+                                      .mma_depth = 0,
+                                      .promote = 128,
+                                      .store = StorePath::kOverlapped};
 inline const SwapAbConfig kSwapped{.bm = 128, .bn = 128, .bk = 128, .stages = 3, .splits = 2};
 inline const GemvConfig kGemv{
     .vectors = 4, .rows = 16, .step = 512, .depth = 2, .warps = 8, .splits = 2};
@@ -121,8 +128,8 @@ inline const BrokenKernel kBrokenKernels[] = {
      "min(0 * slice, rows", tile_with([](TiledConfig& c) { c.cluster_n = 4; })},
     {"halves of a transposed box swapped", "tiled/store.cuh", "lane / 8 % 2 * 16",
      "(lane / 8 % 2 ^ 1) * 16", tile_with([](TiledConfig& c) { c.swap = true; })},
-    {"an overlapped box never stored", "tiled/store.cuh", "next = kBox + 1;", "next = kBox + 2;",
-     tile_with([](TiledConfig& c) { c.store = StorePath::kOverlapped; })},
+    {"an overlapped box never stored", "tiled/waiting_tile.cuh", "next = kBox + 1;",
+     "next = kBox + 2;", tile_with([](TiledConfig& c) { c.store = StorePath::kOverlapped; })},
     {"sums of a peer not added", "common/cluster_sums.cuh", "+= part[j];", "+= 0.0f * part[j];",
      kSwapped},
     {"a box owned by the wrong part", "tiled/store.cuh", "box_owner(kKernel, kBox) == part",
@@ -259,6 +266,27 @@ inline const BrokenKernel kBrokenKernels[] = {
      "column / kScaleBlock);",
      "(column == 0 ? 0 : column - kScaleBlock) / kScaleBlock);",
      kTileOf8Bits,
+     DataType::kE4m3,
+     {},
+     1,
+     false,
+     OutputScaling::kBlocks},
+    // Tiles that wait in their sums.
+    {"sums of the tile before",
+     "tiled/waiting_tile.cuh",
+     "accumulators[block][i] = 0;",
+     "accumulators[block][i] *= 0.5f;",
+     kWaitsInSums,
+     DataType::kE4m3,
+     {},
+     1,
+     false,
+     OutputScaling::kBlocks},
+    {"a tile never stored from its sums",
+     "tiled/waiting_tile.cuh",
+     "if (is_there) store_boxes",
+     "if (is_there && first > 0) store_boxes",
+     kWaitsInSums,
      DataType::kE4m3,
      {},
      1,
