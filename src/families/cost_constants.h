@@ -94,8 +94,8 @@ inline constexpr double kEpilogueLoadClk = 700;  ///< until the first element of
 inline constexpr double kAddendStageClk = 80;
 /// The part of a store that counts if another tile is multiplied meanwhile.
 HGEMM_FITTED kOverlappedStore = 0.411;
-/// The same if the tile waits in promoted sums: of 3,900 cycles for 128x256 it hides 430 to 730 in
-/// clusters, 700 to 1,100 without (H200, 2026-11-29; K of 512 and 2048, in burst).
+/// The same if the tile waits in promoted sums: of 3,900 cycles for 128x256 it hides 350 to 750
+/// (H200, 2026-11-29; clusters of two, K of 512 to 7168, in burst).
 inline constexpr double kStoreFromSums = 0.83;
 /// Parts of a tile in a cluster: each CTA sends its sums to their owners.
 HGEMM_FITTED kClusterPartClk = 920;

@@ -41,20 +41,12 @@ class EditedKernels {
 inline const TiledConfig kTile{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
 inline const TiledConfig kTileOf8Bits{
     .bm = 128, .bn = 128, .bk = 128, .stages = 4, .mma_depth = 0, .promote = 128};
-inline const TiledConfig kWaitsInSums{.bm = 128,
-                                      .bn = 128,
-                                      .bk = 128,
-                                      .stages = 4,
-                                      .mma_depth = 0,
-                                      .promote = 128,
-                                      .store = StorePath::kOverlapped};
 inline const SwapAbConfig kSwapped{.bm = 128, .bn = 128, .bk = 128, .stages = 3, .splits = 2};
 inline const GemvConfig kGemv{
     .vectors = 4, .rows = 16, .step = 512, .depth = 2, .warps = 8, .splits = 2};
 
 template <class Set>
-KernelConfig tile_with(const Set& set) {
-  TiledConfig config = kTile;
+KernelConfig tile_with(const Set& set, TiledConfig config = kTile) {
   set(config);
   return config;
 }
@@ -64,6 +56,9 @@ inline KernelConfig scheduled(TileScheduler scheduler, int splits = 1) {
     c.splits = splits;
   });
 }
+/// Tiles of promoted sums, which wait there to be stored.
+inline const KernelConfig kWaitsInSums =
+    tile_with([](TiledConfig& c) { c.store = StorePath::kOverlapped; }, kTileOf8Bits);
 /// Parts of K that are added up in memory, by each CTA a share.
 inline const KernelConfig kShared = tile_with([](TiledConfig& c) {
   c.store = StorePath::kDirect;

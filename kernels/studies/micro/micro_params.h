@@ -121,7 +121,7 @@ struct ReadParams {
 
 struct StreamParams {
   const void* source;        ///< at a multiple of 16 bytes
-  unsigned* sink;            ///< one number, which is written never
+  unsigned* sink;            ///< one number, which is never written
   unsigned long long units;  ///< of 16 bytes
 };
 
