@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <random>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -77,8 +76,10 @@ struct StrategyPolicy {
 ///              out (crowding.h). With lessons from other problems, every other config is of kinds
 ///              that were told little of: the problem is searched again because it lacks one.
 ///   kLocal     by likeness to the fastest config so far
-/// Only ratios of times to each other and to the predictions matter, so times may be in any unit,
-/// or relative to a baseline's.
+/// With kModel and kAdaptive the twins without PDL of two of the first configs are among the first
+/// 16 of each proposal, if they are among the configs, and kAdaptive learns from such pairs what
+/// the model errs by for all others without PDL. Only ratios of times to each other and to the
+/// predictions matter, so times may be in any unit, or relative to a baseline's.
 class Strategy {
  public:
   Strategy(std::span<const KernelConfig> configs, std::span<const double> predicted_us,
@@ -109,12 +110,20 @@ class Strategy {
   std::vector<std::size_t> spread(const std::vector<std::size_t>& order,
                                   std::span<const double> log_us, Crowding::Of groups) const;
   std::vector<std::size_t> ranking() const;
-  double corrected(std::size_t index, double common) const;
-  double common_residual() const;
+  std::optional<std::size_t> twin_of(std::size_t index) const;
+  std::vector<std::size_t> with_twins(const std::vector<std::size_t>& order) const;
+  /// What the measurements have in common, in logarithms of times over predictions.
+  struct Common {
+    double all = 0;          ///< the scale of the model, which says nothing about one config
+    double without_pdl = 0;  ///< beside, of configs without PDL
+  };
+  Common common_residuals() const;
+  double corrected(std::size_t index, const Common& common) const;
   std::size_t kin_of(const KernelConfig& config);
 
   std::vector<KernelConfig> configs_;
-  std::set<std::string> labels_;
+  std::map<std::string, std::size_t> indices_;  ///< by label
+  std::vector<bool> uses_pdl_;
   std::vector<ConfigGroups> groups_;
   std::vector<double> predicted_;  ///< logarithms
   StrategyPolicy policy_;
