@@ -9,9 +9,10 @@
 # Runs with patterns that have no check in common may run at the same time, on one GPU or several.
 # Beside others on its GPU a check that judges times may fail: call_chain_test, counters_test,
 # energy, micro_test, probe_test, worker_test.
-# pytorch_test runs in the Python that HGEMM_TORCH_PYTHON names, or else in python3. Without torch
-# there it is skipped, and keeps its recorded outcome, too. Its cases of an exported package build
-# one, and are skipped where CMake, ninja, nvcc or a C++ compiler is missing.
+# pytorch_test and shipped_test run in the Python that HGEMM_TORCH_PYTHON names, or else in python3.
+# Without torch there they are skipped, and keep their recorded outcomes, too; so is shipped_test on
+# a GPU that no bundle ships for. pytorch_test's cases of an exported package build one, and are
+# skipped where CMake, ninja, nvcc or a C++ compiler is missing.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 scratch=$(mktemp -d)
@@ -224,6 +225,7 @@ compare_and_merge() {
 }
 
 pytorch_test() { python3 -B tests/gpu/pytorch_test.py build "$program"; }
+shipped_test() { python3 -B tests/gpu/shipped_test.py build "$program"; }
 
 verify_winners() { "$program" verify --db "$scratch/fresh.db" --cache-dir "$scratch/cache"; }
 
@@ -283,6 +285,7 @@ for source in tests/gpu/*_test.cpp; do
   check "$name" run_gtest "${shards[@]}" "build/tests/$name"
 done
 check "pytorch_test" pytorch_test
+check "shipped_test" shipped_test
 check "compute-sanitizer finds planted faults" sanitizer_finds_planted_faults
 for tool in memcheck synccheck racecheck; do
   check "compute-sanitizer $tool" sanitize "$tool"

@@ -6,13 +6,17 @@ So the bundle is opened later, by start(), where a model is built.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import logging
 import os
+import socket
+import threading
+from pathlib import Path
 
 import torch
 
-from .bundles import load
+from .bundles import Bundle, load
 from .command import HgemmTuneError
 from .pytorch import Product, proven_products, use
 
@@ -21,22 +25,74 @@ VARIABLE = "HGEMM_TUNE_BUNDLE"
 #: as the options of Bundle.prepare(): takes a bundle that was made for another GPU or driver
 ANY_GPU, ANY_DRIVER = "HGEMM_TUNE_ANY_GPU", "HGEMM_TUNE_ANY_DRIVER"
 
+#: names a folder: each process keeps there a list of what the bundle had no kernel for, which
+#: `hgemm-tune --misses` tunes. Then the operator is called for layers that were not tuned, too
+MISSES = "HGEMM_TUNE_MISSES"
+
+#: all of them; engines with compiled graphs on disk keep apart those of other values
+VARIABLES = (VARIABLE, ANY_GPU, ANY_DRIVER, MISSES)
+
 # Elsewhere engines have weights in orders of their own.
 _DEVICE_TYPES = ("cuda",)
+_TUNED_TYPES = (torch.bfloat16, torch.float16)
 
 #: what kernels compute in this process
 products: frozenset[Product] = frozenset()
 _is_started = False
 _is_invariant = False  # the bundle that is in use
+_misses: Misses | None = None
 
 
-def _open(path: str) -> frozenset[Product]:
-    global _is_invariant
+class Misses:
+    """Keeps the list of a bundle's misses in a file of this process. It is written at the end, and
+    every few seconds before, since engines may kill their processes."""
+
+    _SECONDS = 10
+
+    def __init__(self, bundle: Bundle, folder: str, log: logging.Logger) -> None:
+        self.path = Path(folder) / f"misses-{socket.gethostname()}-{os.getpid()}.yaml"
+        self._bundle, self._log = bundle, log
+        self._written = ""
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        atexit.register(self.end)
+        threading.Thread(target=self._keep, name="hgemm-tune misses", daemon=True).start()
+
+    def _keep(self) -> None:
+        while not self._ended.wait(self._SECONDS):
+            self.write()
+
+    def write(self) -> None:
+        """A file that cannot be written is no reason for a server to stop: the log says so once."""
+        with self._lock:
+            text = self._bundle.misses()
+            if self._ended.is_set() or text == self._written:
+                return
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                unfinished = self.path.with_suffix(".unfinished")
+                unfinished.write_text(text)
+                unfinished.replace(self.path)
+            except OSError as error:
+                self._ended.set()
+                self._log.warning("hgemm-tune: the list of misses is not kept: %s", error)
+            self._written = text
+
+    def end(self) -> None:
+        """Before the bundle is out of use."""
+        self.write()
+        self._ended.set()
+        atexit.unregister(self.end)
+
+
+def _open(path: str, log: logging.Logger) -> frozenset[Product]:
+    global _is_invariant, _misses
     bundle = load(path)
     _is_invariant = bundle.batch_invariant
+    folder = os.environ.get(MISSES, "")
     try:
         found = proven_products(bundle)
-        if found:
+        if found or folder:
             if torch.cuda.is_available():
                 bundle.prepare(torch.cuda.current_device(),
                                any_gpu=os.environ.get(ANY_GPU) == "1",
@@ -45,24 +101,28 @@ def _open(path: str) -> frozenset[Product]:
     except HgemmTuneError:
         bundle.close()
         raise
-    if not found:
+    if folder:
+        _misses = Misses(bundle, folder, log)
+        log.info("hgemm-tune: misses of %s are listed in %s", path, _misses.path)
+    elif not found:
         bundle.close()
     return found
 
 
 def start(engine: str, log: logging.Logger) -> bool:
-    """Opens the bundle, once in a process; whether kernels compute anything then. Logs what it did.
+    """Opens the bundle, once in a process; whether the operator is to be called for anything then.
+    Logs what it did.
 
     To be called when the process has chosen its GPU. What is wrong with the bundle is no reason for
     a server not to start: the engine computes then, and the log says why.
     """
     global products, _is_started
     if _is_started:
-        return bool(products)
+        return bool(products) or _misses is not None
     _is_started = True
     path = os.environ.get(VARIABLE, "")
     try:
-        products = _open(path)
+        products = _open(path, log)
     except HgemmTuneError as error:
         log.warning("hgemm-tune: %s computes all linear layers, since %s cannot be used: %s",
                     engine, path, error)
@@ -70,7 +130,7 @@ def start(engine: str, log: logging.Logger) -> bool:
     if not products:
         log.warning("hgemm-tune: %s computes all linear layers: no kernel of %s has a proven gain "
                     "for one", engine, path)
-        return False
+        return _misses is not None
     names = ", ".join(sorted(f"{n}x{k}{' with a bias' if has_bias else ''}"
                              for n, k, _, has_bias in products))
     log.info("hgemm-tune: kernels of %s compute unquantised linear layers of %s %s", path, names,
@@ -81,17 +141,23 @@ def start(engine: str, log: logging.Logger) -> bool:
 
 def stop() -> None:
     """The engine computes again what is not in a compiled graph, and torch what is."""
-    global products, _is_started
-    if products:
+    global products, _is_started, _misses
+    if _misses is not None:
+        _misses.end()
+    if products or _misses is not None:
         use(None)
-    products, _is_started = frozenset(), False
+    products, _is_started, _misses = frozenset(), False, None
 
 
 def takes(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> bool:
-    """Whether the operator is to compute a linear layer: at some M a kernel gains. The others stay
-    what the engine makes of them, so its compiler and its fusions still see these."""
-    return (weight.device.type in _DEVICE_TYPES and x.dtype == weight.dtype
-            and (weight.shape[0], weight.shape[1], weight.dtype, bias is not None) in products)
+    """Whether the operator is to compute a linear layer: at some M a kernel gains, or its misses
+    are to be listed. The others stay what the engine makes of them, so its compiler and its fusions
+    still see these."""
+    if weight.device.type not in _DEVICE_TYPES or x.dtype != weight.dtype:
+        return False
+    if _misses is not None and weight.dtype in _TUNED_TYPES:
+        return True
+    return (weight.shape[0], weight.shape[1], weight.dtype, bias is not None) in products
 
 
 def linear(layer: object, x: torch.Tensor, weight: torch.Tensor,
@@ -104,6 +170,7 @@ def linear(layer: object, x: torch.Tensor, weight: torch.Tensor,
 
 def digest() -> str:
     """Of what takes() says: compiled graphs differ by it. Empty if it takes nothing."""
-    if not products:
+    if not products and _misses is None:
         return ""
-    return hashlib.sha256(repr(sorted(map(repr, products))).encode()).hexdigest()
+    taken = (_misses is not None, sorted(map(repr, products)))
+    return hashlib.sha256(repr(taken).encode()).hexdigest()

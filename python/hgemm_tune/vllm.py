@@ -60,7 +60,7 @@ def register() -> None:
         setattr(module, _NAME, _dispatcher(_replaced[module.__name__], utils))
     # vLLM keeps compiled graphs on disk, by the values of all variables that it knows. With a
     # bundle they call the operator. Its Ray workers get these variables, too.
-    for variable in (serving.VARIABLE, serving.ANY_GPU, serving.ANY_DRIVER):
+    for variable in serving.VARIABLES:
         envs.environment_variables[variable] = serving.digest
 
 
@@ -89,7 +89,7 @@ def unregister() -> None:
     for name, own in _replaced.items():
         setattr(importlib.import_module(name), _NAME, own)
     _replaced.clear()
-    for variable in (serving.VARIABLE, serving.ANY_GPU, serving.ANY_DRIVER):
+    for variable in serving.VARIABLES:
         envs.environment_variables.pop(variable, None)
     serving.stop()
 

@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -25,7 +26,7 @@ FOLDER = Path(_folder.name)
 STAND_INS = Path(__file__).resolve().parent / "stand_ins"
 # Names the package to be tested as it is installed, without a stand-in for either.
 REAL = os.environ.get("HGEMM_TEST_REAL_ENGINE")
-for variable in ("HGEMM_TUNE_BUNDLE", "VLLM_BATCH_INVARIANT"):
+for variable in ("HGEMM_TUNE_BUNDLE", "HGEMM_TUNE_MISSES", "VLLM_BATCH_INVARIANT"):
     os.environ.pop(variable, None)
 
 if not REAL:
@@ -190,6 +191,15 @@ class Engine:
         self.assertEqual(len(ours), 1, "once in a process")
         self.assertRegex(ours[0], rf"tuned\.hgb compute unquantised linear layers of {N}x{K} where")
 
+    def test_what_was_not_tuned_is_counted_if_misses_are_listed(self):
+        with self.named(HGEMM_TUNE_MISSES=str(FOLDER / "misses")), \
+                self.assertLogs(self.LOG, "INFO") as logged, self.active() as method:
+            self.check(method, is_tuned=True)
+            self.check(method, is_tuned=True, layer=self.other)
+            self.other.weight = torch.nn.Parameter(torch.randn(8, K), requires_grad=False)
+            self.check(method, is_tuned=False, layer=self.other, x=self.x.float())
+        self.assertRegex(" ".join(logged.output), r"misses of .*tuned\.hgb are listed in .*\.yaml")
+
     def test_graphs_of_torch_compile_have_the_operator(self):
         with self.named(), self.active() as method:
             names = self.compiled_operators(method)
@@ -236,6 +246,50 @@ class Serving(unittest.TestCase):
         self.assertEqual(serving.digest(), "")
         with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "the bundle is closed"):
             opened.misses()
+
+
+    def listed(self, folder, texts):
+        """A started process that keeps its list in the folder: what bundle.misses() says next."""
+        self.enterContext(mock.patch.object(hgemm_tune.Bundle, "prepare"))
+        self.enterContext(mock.patch.object(hgemm_tune.Bundle, "misses", lambda _: texts[-1]))
+        self.enterContext(mock.patch.dict(os.environ, HGEMM_TUNE_BUNDLE=str(BUNDLE),
+                                          HGEMM_TUNE_MISSES=str(folder)))
+        self.enterContext(mock.patch.object(serving.Misses, "_SECONDS", 0.01))
+        serving.start("it", self.LOG)
+
+    def test_misses_are_listed_while_it_runs_and_at_its_end(self):
+        folder, texts = FOLDER / "lists" / "of" / "misses", ["first"]
+        self.listed(folder, texts)
+        [kept] = self.until(lambda: list(folder.glob("misses-*.yaml")))
+        self.assertEqual(kept.read_text(), "first")
+        self.assertRegex(kept.name, rf"-{os.getpid()}\.yaml$")
+        texts.append("second")
+        self.until(lambda: kept.read_text() == "second")
+        counting = serving.digest()
+        with mock.patch.object(serving.Misses, "_SECONDS", 1000):
+            texts.append("last")
+            serving.stop()
+        self.assertEqual(kept.read_text(), "last")
+        self.assertEqual([path.name for path in folder.iterdir()], [kept.name])
+        with mock.patch.dict(os.environ, HGEMM_TUNE_MISSES=""):
+            serving.start("it", self.LOG)
+        self.assertNotEqual(serving.digest(), counting, "compiled graphs are others")
+
+    def test_a_list_that_cannot_be_kept_stops_nothing(self):
+        with self.assertLogs(self.LOG, "WARNING") as logged:
+            self.listed(BUNDLE / "no folder", ["first"])
+            self.until(lambda: logged.output)
+            serving.stop()
+        self.assertEqual(len(logged.output), 1)
+        self.assertIn("the list of misses is not kept", logged.output[0])
+
+    def until(self, found):
+        """Waits for it, and returns it."""
+        for _ in range(1000):
+            if result := found():
+                return result
+            time.sleep(0.01)
+        self.fail("it did not come within 10 s")
 
 
 @unittest.skipIf(REAL == "sglang", "SGLang is tested")
