@@ -1,7 +1,8 @@
 """What a call of a linear layer takes of the host: torch.ops.hgemm_tune.linear and a patched layer
 beside torch.nn.functional.linear, for each product of a bundle; layers that a patched model
-computes as one product, beside these layers; and a miss, which torch computes, by torch's own
-operator torch.ops.aten.linear, too.
+computes as one product, beside these layers; and a miss, which torch computes. A miss is timed by
+torch's own operator torch.ops.aten.linear, too, and by a layer that looks up the shape of x and
+does nothing else: what any operator and any layer takes that gives some shapes to kernels.
 
 python host_time.py BUNDLE > host-time.md: a file of `hgemm-tune export --format bundle`. Needs a
 Hopper GPU for which the bundle is valid. Calls are enqueued in short rows, so that nobody waits for
@@ -35,6 +36,7 @@ GATES = {"swiglu": torch.nn.SiLU(), "geglu": torch.nn.GELU("tanh"), "geglu_erf":
 #: A way to call a layer, and what of torch it is compared with.
 BESIDE = {"operator": "F.linear", "patched": "nn.Linear"}
 TORCHS_OPERATOR = "torch.ops.aten.linear"
+LOOKS_UP = "nn.Linear that looks up a shape"
 COLUMNS = ("problem", "computed by", "F.linear", "operator", "more", "ratio", "nn.Linear",
            "patched", "more", "ratio")
 
@@ -95,8 +97,19 @@ def normal(m: int, k: int, options: dict) -> torch.Tensor:
     return torch.randn(m, k, **options)
 
 
+class LooksUp(torch.nn.Linear):
+    """What a layer does at least that gives some shapes to kernels: here none."""
+
+    others = frozenset({((1, 1), torch.float16)})
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if (x.shape, x.dtype) in self.others:
+            raise NotImplementedError("no kernels here")
+        return torch.nn.functional.linear(x, self.weight, self.bias)
+
+
 def a_layer(problem: str, m: int, n: int, k: int, bias: bool, options: dict,
-            by_torchs_operator: bool = False) -> Timed:
+            with_bounds: bool = False) -> Timed:
     x, layer = normal(m, k, options), torch.nn.Linear(k, n, bias=bias, **options)
     patched = copy.copy(layer)
     patched.__class__ = hgemm_tune.pytorch.TunedLinear  # whatever the table says of it
@@ -106,8 +119,11 @@ def a_layer(problem: str, m: int, n: int, k: int, bias: bool, options: dict,
         "operator": lambda: torch.ops.hgemm_tune.linear(x, weight, bias),
         "nn.Linear": lambda: layer(x),
         "patched": lambda: patched(x)}
-    if by_torchs_operator:
+    if with_bounds:
+        looks_up = copy.copy(layer)
+        looks_up.__class__ = LooksUp
         calls[TORCHS_OPERATOR] = lambda: torch.ops.aten.linear(x, weight, bias)
+        calls[LOOKS_UP] = lambda: looks_up(x)
     return timed(problem, calls)
 
 
@@ -166,7 +182,7 @@ def all_timed(bundle: hgemm_tune.Bundle):
     hgemm_tune.use(bundle)  # which leaves to torch what has no proven gain
     yield a_layer("16x1000x1000, which was not tuned", 16, 1000, 1000, False,
                   {"dtype": torch.bfloat16, "device": DEVICE},
-                  by_torchs_operator=True)
+                  with_bounds=True)
 
 
 # ---- The page ----
@@ -186,6 +202,9 @@ def verdict(results: list[Timed]) -> str:
             lines.append(f"A call by `torch.ops` has a price of its own: `{TORCHS_OPERATOR}`, "
                          f"which computes the same, takes {more:.2f} us more than `F.linear` "
                          f"({one.problem}).")
+            more = one.us[LOOKS_UP] - one.us["nn.Linear"]
+            lines.append(f"A layer that looks up the shape and the type of x, and then calls "
+                         f"`F.linear`, takes {more:.2f} us more than `nn.Linear`.")
     return "\n\n".join(lines)
 
 

@@ -465,7 +465,7 @@ class HostTime(unittest.TestCase):
 
     def test_each_product_and_a_miss_are_compared(self):
         us = {"F.linear": 9.0, "operator": 9.5, "nn.Linear": 20.0, "patched": 18.0,
-              "torch.ops.aten.linear": 9.25}
+              "torch.ops.aten.linear": 9.25, "nn.Linear that looks up a shape": 20.75}
         page = self.page(us, FOLDER / "tuned.hgb")
         self.assertRegex(page, r"\| kernels \| \d+ shapes tuned on NVIDIA H200.* SHA-256 \w{12} "
                                r"\|\n\| recorded by \| `host_time.py tuned.hgb` \|\n\n")
@@ -477,13 +477,15 @@ class HostTime(unittest.TestCase):
         self.assertIn("\n| 16x1000x1000, which was not tuned | torch | 9.00 |", page)
         rows = [line for line in page.splitlines() if line.startswith("|")]
         self.assertEqual({row.count("|") for row in rows}, {3, 11})
-        verdict, of_torch = page.splitlines()[-3::2]
+        verdict, of_torch, of_layer = page.splitlines()[-5::2]
         self.assertRegex(verdict, r"^The largest `more` is 0.50 us \(operator beside "
                          r"F.linear, .*\) and -2.00 us \(patched beside nn.Linear, .*\): within 1 ")
         self.assertIn("`torch.ops.aten.linear`, which computes the same, takes 0.25 us more than "
                       "`F.linear` (16x1000x1000, which was not tuned)", of_torch)
+        self.assertIn("A layer that looks up the shape and the type of x, and then calls "
+                      "`F.linear`, takes 0.75 us more than `nn.Linear`", of_layer)
         us["patched"] = 21.01
-        self.assertRegex(self.page(us, FOLDER / "tuned.hgb").splitlines()[-3],
+        self.assertRegex(self.page(us, FOLDER / "tuned.hgb").splitlines()[-5],
                          r"and 1.01 us \(.*\): \*\*not\*\* within 1 us of torch\.$")
 
     def test_a_time_is_the_mean_of_a_row_of_calls(self):
