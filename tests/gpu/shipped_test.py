@@ -57,7 +57,7 @@ class Shipped(unittest.TestCase):
         hgemm_tune.use(self.bundle, only_gains=False)
 
     def error(self, y, expected):
-        """The largest one, of elements that are neither tiny nor NaN."""
+        """The largest one, beside the element and the spread of all; NaN if there is one."""
         return ((y.float() - expected).abs() / (expected.abs() + expected.std())).max().item()
 
     @torch.no_grad()
