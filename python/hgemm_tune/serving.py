@@ -85,6 +85,10 @@ class Misses:
         atexit.unregister(self.end)
 
 
+def _is_in_use() -> bool:
+    return bool(products) or _misses is not None
+
+
 def _open(path: str, log: logging.Logger) -> frozenset[Product]:
     global _is_invariant, _misses
     bundle = load(path)
@@ -118,7 +122,7 @@ def start(engine: str, log: logging.Logger) -> bool:
     """
     global products, _is_started
     if _is_started:
-        return bool(products) or _misses is not None
+        return _is_in_use()
     _is_started = True
     path = os.environ.get(VARIABLE, "")
     try:
@@ -130,7 +134,7 @@ def start(engine: str, log: logging.Logger) -> bool:
     if not products:
         log.warning("hgemm-tune: %s computes all linear layers: no kernel of %s has a proven gain "
                     "for one", engine, path)
-        return _misses is not None
+        return _is_in_use()
     names = ", ".join(sorted(f"{n}x{k}{' with a bias' if has_bias else ''}"
                              for n, k, _, has_bias in products))
     log.info("hgemm-tune: kernels of %s compute unquantised linear layers of %s %s", path, names,
@@ -144,7 +148,7 @@ def stop() -> None:
     global products, _is_started, _misses
     if _misses is not None:
         _misses.end()
-    if products or _misses is not None:
+    if _is_in_use():
         use(None)
     products, _is_started, _misses = frozenset(), False, None
 
@@ -170,7 +174,7 @@ def linear(layer: object, x: torch.Tensor, weight: torch.Tensor,
 
 def digest() -> str:
     """Of what takes() says: compiled graphs differ by it. Empty if it takes nothing."""
-    if not products and _misses is None:
+    if not _is_in_use():
         return ""
     taken = (_misses is not None, sorted(map(repr, products)))
     return hashlib.sha256(repr(taken).encode()).hexdigest()

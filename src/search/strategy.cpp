@@ -50,6 +50,8 @@ constexpr double kTrust = 0.5;
 constexpr std::size_t kTwins = 2;
 constexpr std::size_t kTwinEvery = 8;
 
+bool uses_pdl(const KernelConfig& config) { return pdl_kind(config) != PdlKind::kOff; }
+
 double bell(double x) { return std::exp2(-x * x); }
 
 /// One from each of two orders of the same indices in turn, each index once.
@@ -131,7 +133,6 @@ void Strategy::add(std::span<const KernelConfig> configs, std::span<const double
     predicted_.push_back(std::log(predicted_us[i]));
     groups_.push_back(groups_of(configs[i]));
     proposed_.push_back(false);
-    uses_pdl_.push_back(pdl_kind(configs[i]) != PdlKind::kOff);
     if (policy_.kind == StrategyKind::kStaged) kin_.push_back(kin_of(configs[i]));
   }
 }
@@ -197,7 +198,7 @@ void Strategy::favourites_first() {
 std::vector<std::size_t> Strategy::next(std::size_t count) {
   std::vector<std::size_t> chosen = ranking();
   if (policy_.kind == StrategyKind::kModel || policy_.kind == StrategyKind::kAdaptive) {
-    chosen = with_twins(chosen);
+    chosen = with_twins(std::move(chosen));
   }
   chosen.resize(std::min(count, chosen.size()));
   for (const std::size_t index : chosen) proposed_[index] = true;
@@ -206,7 +207,7 @@ std::vector<std::size_t> Strategy::next(std::size_t count) {
 
 /// The same config without PDL.
 std::optional<std::size_t> Strategy::twin_of(std::size_t index) const {
-  if (!uses_pdl_[index]) return std::nullopt;
+  if (!uses_pdl(configs_[index])) return std::nullopt;
   const auto found = indices_.find(label(with_pdl(configs_[index], false)));
   if (found == indices_.end()) return std::nullopt;
   return found->second;
@@ -214,7 +215,7 @@ std::optional<std::size_t> Strategy::twin_of(std::size_t index) const {
 
 /// The order with the twins of its first configs, of different cores, brought forward: one for
 /// every kTwinEvery configs.
-std::vector<std::size_t> Strategy::with_twins(const std::vector<std::size_t>& order) const {
+std::vector<std::size_t> Strategy::with_twins(std::vector<std::size_t> order) const {
   const std::size_t first = std::min(order.size(), kTwins * kTwinEvery);
   std::vector<std::size_t> twins;
   std::set<std::uint64_t> cores;
@@ -223,14 +224,13 @@ std::vector<std::size_t> Strategy::with_twins(const std::vector<std::size_t>& or
     if (!twin || proposed_[*twin] || !cores.insert(groups_[order[i]].core).second) continue;
     twins.push_back(*twin);
   }
-  std::vector<std::size_t> mixed = order;
   for (std::size_t i = 0; i < twins.size(); ++i) {
-    const std::size_t at = std::min((i + 1) * kTwinEvery - 1, mixed.size() - 1);
-    const auto found = std::ranges::find(mixed, twins[i]);
-    const auto place = mixed.begin() + static_cast<std::ptrdiff_t>(at);
+    const std::size_t at = std::min((i + 1) * kTwinEvery, order.size()) - 1;
+    const auto found = std::ranges::find(order, twins[i]);
+    const auto place = order.begin() + static_cast<std::ptrdiff_t>(at);
     if (found > place) std::rotate(place, found, found + 1);
   }
-  return mixed;
+  return order;
 }
 
 void Strategy::tell(std::size_t index, std::optional<double> time) {
@@ -289,16 +289,21 @@ double Strategy::corrected(std::size_t index, const Common& common) const {
     likeness += weight;
     correction += weight * residual;
   };
-  const auto without_pdl = [&](std::size_t i) { return uses_pdl_[i] ? 0 : common.without_pdl; };
   for (const Told& told : told_) {
-    const double distance = config_distance(configs_[index], configs_[told.index]);
-    learn(bell(distance / kReach), told.residual - common.all - without_pdl(told.index));
+    const KernelConfig& config = configs_[told.index];
+    const double distance = config_distance(configs_[index], config);
+    learn(bell(distance / kReach), told.residual - common.all - common.of(config));
   }
   for (const Lesson& heard : heard_) {
     const double distance = config_distance(configs_[index], heard.config) + heard.distance;
-    learn(bell(distance / kReach) + kSameConfig * bell(distance / kNarrowReach), heard.residual);
+    learn(bell(distance / kReach) + kSameConfig * bell(distance / kNarrowReach),
+          heard.residual - common.of(heard.config));
   }
-  return predicted_[index] + correction / (likeness + kTrust) + without_pdl(index);
+  return predicted_[index] + correction / (likeness + kTrust) + common.of(configs_[index]);
+}
+
+double Strategy::Common::of(const KernelConfig& config) const {
+  return uses_pdl(config) ? 0 : without_pdl;
 }
 
 Strategy::Common Strategy::common_residuals() const {

@@ -111,11 +111,12 @@ class Strategy {
                                   std::span<const double> log_us, Crowding::Of groups) const;
   std::vector<std::size_t> ranking() const;
   std::optional<std::size_t> twin_of(std::size_t index) const;
-  std::vector<std::size_t> with_twins(const std::vector<std::size_t>& order) const;
+  std::vector<std::size_t> with_twins(std::vector<std::size_t> order) const;
   /// What the measurements have in common, in logarithms of times over predictions.
   struct Common {
     double all = 0;          ///< the scale of the model, which says nothing about one config
-    double without_pdl = 0;  ///< beside, of configs without PDL
+    double without_pdl = 0;  ///< of configs without PDL, beyond that of all
+    double of(const KernelConfig& config) const;  ///< beyond that of all
   };
   Common common_residuals() const;
   double corrected(std::size_t index, const Common& common) const;
@@ -123,7 +124,6 @@ class Strategy {
 
   std::vector<KernelConfig> configs_;
   std::map<std::string, std::size_t> indices_;  ///< by label
-  std::vector<bool> uses_pdl_;
   std::vector<ConfigGroups> groups_;
   std::vector<double> predicted_;  ///< logarithms
   StrategyPolicy policy_;

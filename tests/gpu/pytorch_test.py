@@ -48,6 +48,7 @@ import fp8  # noqa: E402
 import package  # noqa: E402
 from torch.utils import cpp_extension  # noqa: E402
 
+error = support.error
 linear = torch.ops.hgemm_tune.linear
 K = 1024
 TILED = "bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma."
@@ -92,10 +93,6 @@ def normal(*shape, dtype=torch.bfloat16, **options):
 
 def weight_of(n, k, dtype=torch.bfloat16):
     return normal(n, k, dtype=dtype).mul_(k**-0.5)
-
-
-def error(y, expected):
-    return ((y.float() - expected).abs() / (expected.abs() + expected.std())).max().item()
 
 
 class OnGpu(unittest.TestCase):

@@ -56,10 +56,6 @@ class Shipped(unittest.TestCase):
         self.addCleanup(hgemm_tune.use, None)
         hgemm_tune.use(self.bundle, only_gains=False)
 
-    def error(self, y, expected):
-        """The largest one, beside the element and the spread of all; NaN if there is one."""
-        return ((y.float() - expected).abs() / (expected.abs() + expected.std())).max().item()
-
     @torch.no_grad()
     def test_every_row_is_computed_by_its_kernel_and_right(self):
         self.assertGreater(len(self.bundle.rows), 50)
@@ -79,7 +75,7 @@ class Shipped(unittest.TestCase):
                     y = torch.ops.hgemm_tune.linear(x, weight, bias)
                     expected = product
                 self.assertEqual(y.shape, expected.shape)
-                self.assertLess(self.error(y, expected), 0.02)
+                self.assertLess(support.error(y, expected), 0.02)
                 self.assertEqual(hgemm_tune.calls().tuned, count + 1, "a kernel computed it")
 
 

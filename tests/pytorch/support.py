@@ -77,6 +77,11 @@ def export(program, path, shapes, *options):
     return path
 
 
+def error(y, expected):
+    """The largest one, beside the element and the spread of all; NaN if there is one."""
+    return ((y.float() - expected).abs() / (expected.abs() + expected.std())).max().item()
+
+
 def compiled(function, **options):
     """The function, compiled into one graph, and the names of what the graph calls."""
     import torch

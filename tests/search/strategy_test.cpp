@@ -241,6 +241,25 @@ TEST(Strategies, TwinsTeachWhatTheModelErrsByWithoutPdl) {
   EXPECT_GE(without, 8);
 }
 
+TEST(Strategies, LessonsWithoutPdlAreNotTakenForLessonsAboutTheirTiles) {
+  const auto tiles = tiles_and_twins();
+  const auto& configs = tiles.first;
+  const auto& predicted = tiles.second;
+  // Here and elsewhere the model errs about what is without PDL, and about no tile. Elsewhere the
+  // widest tiles ran without PDL only.
+  const double error = 0.7;
+  std::vector<Lesson> lessons;
+  for (std::size_t i = configs.size() - 8; i < configs.size(); ++i) {
+    lessons.push_back({configs[i], std::log(error), 0});
+  }
+  Strategy strategy(configs, predicted, {.kind = StrategyKind::kAdaptive, .random_share = 0});
+  for (const std::size_t i : strategy.next(16)) {
+    strategy.tell(i, predicted[i] * (tiled(configs[i]).pdl ? 1 : error));
+  }
+  strategy.hear(std::move(lessons));
+  EXPECT_THAT(strategy.next(7), ElementsAre(14, 15, 16, 17, 18, 19, 20));
+}
+
 TEST(Strategies, WhatIsTakenBackIsProposedAgain) {
   const auto configs = some_configs();
   const std::vector<double> predicted(configs.size(), 1.0);
